@@ -21,7 +21,7 @@ export interface ActivityFeed {
   flush(): void;
 }
 
-export function activityFeed(publish: (activity: StoryActivity) => void): ActivityFeed {
+export function createActivityFeed(publish: (activity: StoryActivity) => void): ActivityFeed {
   let pending: StoryActivity | null = null;
   let pauseTimer: NodeJS.Timeout | null = null;
 

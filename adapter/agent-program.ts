@@ -1,5 +1,5 @@
 import { textLines } from "../src/wire/text-lines.ts";
-import { exitOf, signalGroup, startAsAgent, type UserCommand } from "./agent-user.ts";
+import { type AgentUserCommand, signalGroup, startAsAgent, waitForExit } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
@@ -11,14 +11,14 @@ const pipeGraceMs = 200;
 
 /** Starts an agent's program. Passes each chunk of its stdout to `onBytes` before a reader of `lines` gets that chunk. */
 export function startProgram(
-  command: UserCommand,
+  command: AgentUserCommand,
   {
     onBytes,
     killAll,
   }: { readonly onBytes: (bytes: Uint8Array) => void; readonly killAll: () => Promise<void> },
 ): AgentProgram {
   const child = startAsAgent(command);
-  const exit = exitOf(child).then(shellExitCode);
+  const exit = waitForExit(child).then(shellExitCode);
   let stderrTail = "";
   child.stderr.on("data", (bytes: Buffer) => {
     stderrTail = (stderrTail + bytes.toString()).slice(-maxStderrTail);

@@ -2,12 +2,12 @@ import { cleanText } from "../src/domain/clean-text.ts";
 import type { RequestedAgent } from "../src/domain/generated/acp.ts";
 import { startProgram } from "./agent-program.ts";
 import { findAgentProcesses, killAgentProcesses, runAsAgent, terminateAgentProcesses } from "./agent-user.ts";
-import type { Agent, AgentActivity, AgentTools, Turn, TurnEnd, TurnUsage } from "./agents/agent.ts";
-import { type IdleLimits, Idleness } from "./idleness.ts";
-import { countMemoryKills } from "./out-of-memory.ts";
+import type { Agent, AgentActivity, Turn, TurnContext, TurnEnd, TurnUsage } from "./agents/agent.ts";
+import { type IdleLimits, IdlenessDetector } from "./idleness.ts";
+import { countOomKills } from "./out-of-memory.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { CutOff, exitCodeOf } from "./program-end.ts";
+import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
 import { openTranscript } from "./transcript.ts";
 import type { WorkClock } from "./work-clock.ts";
 
@@ -18,18 +18,18 @@ export interface TurnDeps {
   readonly agent: Agent;
   /** The complete environment variables of the agent's programs. */
   readonly env: () => Readonly<Record<string, string>>;
-  readonly conversation: AgentTools["conversation"];
+  readonly conversation: TurnContext["conversation"];
   readonly limits: IdleLimits;
   /** The grace period between the request to stop the agent and its kill, in milliseconds. */
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
   readonly reportUsage: (usage: TurnUsage) => void;
   /** Called with the `Idleness` of a turn when the turn starts, for heartbeats, and with null when the turn ends. */
-  readonly onIdleness: (idleness: Idleness | null) => void;
+  readonly onIdleness: (idleness: IdlenessDetector | null) => void;
 }
 
 /** How a turn ended: the agent ended it, the sandbox's resources ran out, or the adapter interrupted it. */
-export type WatchedEnd =
+export type SupervisedTurnEnd =
   | TurnEnd
   | {
       readonly kind: "failed";
@@ -45,16 +45,16 @@ const askOutputBytes = 200_000;
  * Runs one turn of an agent and kills an agent that hangs. When `signal` aborts, asks the agent to stop, and kills it
  * after the grace period. When this function returns, no process of the agent's user is left.
  */
-export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<WatchedEnd> {
+export async function runTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<SupervisedTurnEnd> {
   const { agent, clock, limits, paths } = deps;
-  const idleness = new Idleness(clock);
+  const idleness = new IdlenessDetector(clock);
   const stalled = new AbortController();
-  const memoryKills = await countMemoryKills();
+  const memoryKills = await countOomKills();
   using transcript = openTranscript(paths, turn.storyId);
   await using stack = new AsyncDisposableStack();
   stack.defer(killAgentProcesses);
   const span = stack.use(await deps.processes.begin());
-  const stop = AbortSignal.any([signal, stalled.signal, span.usedUp]);
+  const stop = AbortSignal.any([signal, stalled.signal, span.limitReached]);
   deps.onIdleness(idleness);
   stack.defer(() => deps.onIdleness(null));
 
@@ -71,22 +71,22 @@ export async function takeTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal):
   stack.defer(() => clearInterval(watching));
   stack.use(killAfterGrace(clock, stop, deps.graceMs));
 
-  const end = await agent.turn(turn, tools, stop).catch(
+  const end = await agent.runTurn(turn, tools, stop).catch(
     (error: unknown): TurnEnd => ({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
       message: error instanceof Error ? error.message : String(error),
     }),
   );
   if (signal.aborted) return { kind: "interrupted" };
-  if (span.usedUp.aborted)
+  if (span.limitReached.aborted)
     return {
       ...{ kind: "failed", code: "PROCESSES_EXHAUSTED", scope: "story" },
-      message: `${span.usedUp.reason}, and the agent's processes were killed`,
+      message: `${span.limitReached.reason}, and the agent's processes were killed`,
     };
   if (stalled.signal.aborted)
     return { kind: "failed", code: "AGENT_STALLED", scope: "story", message: String(stalled.signal.reason) };
   if (end.kind !== "failed") return end;
-  if ((await countMemoryKills()) > memoryKills)
+  if ((await countOomKills()) > memoryKills)
     return {
       ...{ kind: "failed", code: "CONTAINER_OOM", scope: "story" },
       message: `the sandbox ran out of memory, and the kernel killed one of the sandbox's processes; ${end.message}`,
@@ -127,16 +127,16 @@ function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => numb
   };
 }
 
-async function findStallReason(idleness: Idleness, limits: IdleLimits): Promise<string | null> {
+async function findStallReason(idleness: IdlenessDetector, limits: IdleLimits): Promise<string | null> {
   idleness.noteProcesses(await findAgentProcesses());
   return idleness.verdict(limits);
 }
 
 function toolsFor(
   { paths, env, conversation, report, reportUsage }: TurnDeps,
-  idleness: Idleness,
+  idleness: IdlenessDetector,
   record: (bytes: Uint8Array) => void,
-): AgentTools {
+): TurnContext {
   const folder = paths.workspace;
   return {
     conversation,
@@ -154,8 +154,8 @@ function toolsFor(
           },
         },
       ),
-    async ask(command) {
-      const result = await runAsAgent({ command, env: env(), folder, keep: askOutputBytes });
+    async runCommand(command) {
+      const result = await runAsAgent({ command, env: env(), folder, maxOutputLength: askOutputBytes });
       return { code: exitCodeOf(command[0] ?? "", result), output: result.stdout };
     },
     report(activity) {
@@ -170,7 +170,7 @@ function toolsFor(
  * Finds the version that the agent's program reports, or null if it reports none. `isThere` is false if the image
  * lacks the program.
  */
-export async function findVersion(
+export async function findAgentVersion(
   agent: Agent,
   requested: RequestedAgent,
   {
@@ -189,12 +189,17 @@ export async function findVersion(
   const words = exitCodeOf(`the search for the program ${program}`, found) === 0 ? found.stdout : "";
   // Only the output `absent` proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
-  if (words !== present) throw new CutOff(`the search for the program ${program}`, found);
+  if (words !== present) throw new ProgramCutOffError(`the search for the program ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };
-  const asked = await runAsAgent({ ...look, command: [program, ...agent.versionFlags], keep: 1_000 });
+  const asked = await runAsAgent({
+    ...look,
+    command: [program, ...agent.versionFlags],
+    maxOutputLength: 1_000,
+  });
   await killAgentProcesses();
   const { end } = asked;
-  if (end.kind === "halted") throw new CutOff(`${program} ${agent.versionFlags.join(" ")}`, asked);
+  if (end.kind === "halted")
+    throw new ProgramCutOffError(`${program} ${agent.versionFlags.join(" ")}`, asked);
   const [line = ""] = asked.stdout.trim().split("\n");
   return { isThere: true, version: end.kind === "exited" && end.code === 0 ? cleanText(line, 200) : null };
 }

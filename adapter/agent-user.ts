@@ -3,8 +3,8 @@ import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { BoundedText } from "../src/domain/bounded-text.ts";
 import { type Killer, killProcesses, killRounds } from "./end-processes.ts";
-import { countMemoryKills } from "./out-of-memory.ts";
-import { type EndedProgram, type ProgramEnd, programEndFor } from "./program-end.ts";
+import { countOomKills } from "./out-of-memory.ts";
+import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
 
 /** The user and group IDs of the sandbox's unprivileged user, which runs agents, checks and git. */
 const agentIds = { uid: 1000, gid: 1000 } as const;
@@ -18,7 +18,7 @@ const withLowPriority =
 const setprivPath = "/usr/bin/setpriv";
 const userFlags: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
 
-export interface UserCommand {
+export interface AgentUserCommand {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
@@ -28,7 +28,7 @@ export interface UserCommand {
  * Starts a program as the agent's user, in a new process group. Changes the user before the folder, because root may
  * not enter the agent's folders.
  */
-export function startAsAgent({ command, env, folder }: UserCommand): ChildProcess & {
+export function startAsAgent({ command, env, folder }: AgentUserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -42,33 +42,33 @@ export function startAsAgent({ command, env, folder }: UserCommand): ChildProces
   });
 }
 
-export interface UserResult extends EndedProgram {
+export interface AgentUserResult extends EndedProgram {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface UserRun extends UserCommand {
+export interface AgentUserRun extends AgentUserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
   /** The maximum number of characters to keep of stdout and of stderr; the middle of a longer output is left out. */
-  readonly keep?: number;
+  readonly maxOutputLength?: number;
   /** Called with each chunk of the program's stdout. */
   readonly onOutput?: (bytes: Buffer) => void;
   /** A signal that aborts with `TimeOver` when the program's time is over, or with another reason when all work stops. */
   readonly deadline?: AbortSignal;
   /** Whether to return when the program exits, even if processes that it started still hold its output pipes. */
-  readonly leavesOthers?: boolean;
+  readonly returnsOnExit?: boolean;
 }
 
 /** Runs a program as the agent's user to its end. Kills the program's process group when `deadline` or `signal` aborts. */
-export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<UserResult> {
-  const { input, keep = 1_000_000, onOutput, deadline, leavesOthers = false } = run;
+export async function runAsAgent(run: AgentUserRun, signal?: AbortSignal): Promise<AgentUserResult> {
+  const { input, maxOutputLength = 1_000_000, onOutput, deadline, returnsOnExit = false } = run;
   // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
-  const killsBefore = countMemoryKills();
+  const killsBefore = countOomKills();
   const child = startAsAgent(run);
-  const exited = leavesOthers ? exitOf(child) : closeOf(child);
+  const exited = returnsOnExit ? waitForExit(child) : closeOf(child);
   using until = killOnAbort(child, [deadline, signal]);
-  const stdout = new BoundedText(keep);
-  const stderr = new BoundedText(keep);
+  const stdout = new BoundedText(maxOutputLength);
+  const stderr = new BoundedText(maxOutputLength);
   child.stdout.on("data", (bytes: Buffer) => {
     stdout.add(bytes);
     onOutput?.(bytes);
@@ -80,7 +80,7 @@ export async function runAsAgent(run: UserRun, signal?: AbortSignal): Promise<Us
   const end = until.judge(await exited);
   return {
     end,
-    isOutOfMemory: (await countMemoryKills()) > (await killsBefore),
+    isOutOfMemory: (await countOomKills()) > (await killsBefore),
     stdout: stdout.finish().text,
     stderr: stderr.finish().text,
   };
@@ -106,12 +106,13 @@ export function killOnAbort(
   const listening = stack.move();
   return {
     // A program that exited by itself just before the abort has given a valid answer.
-    judge: (end) => (end.kind === "killed" && endedBy !== null ? programEndFor(endedBy.reason) : end),
+    judge: (end) =>
+      end.kind === "killed" && endedBy !== null ? programEndForAbortReason(endedBy.reason) : end,
     [Symbol.dispose]: () => listening.dispose(),
   };
 }
 
-async function feed(child: ChildProcess, input: UserRun["input"]): Promise<void> {
+async function feed(child: ChildProcess, input: AgentUserRun["input"]): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
   // Ignores write errors: a program may end before it has read its input.
@@ -146,7 +147,7 @@ const pipeGraceMs = 200;
  * Resolves with how a program ended. If another process still holds the program's output pipes, waits at most
  * `pipeGraceMs` for it.
  */
-export function exitOf(child: ChildProcess): Promise<ProgramEnd> {
+export function waitForExit(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
     child.once("exit", (code, signal) => {
@@ -190,7 +191,7 @@ export function signalGroup(pid: number | undefined, signal: NodeJS.Signals = "S
 }
 
 /** A process of the agent's user, with figures from `/proc`. */
-export interface UserProcess {
+export interface AgentUserProcess {
   readonly pid: number;
   readonly rssBytes: number;
   /** The CPU time that the process has used since its start, in milliseconds. */
@@ -202,13 +203,13 @@ const tickMs = 10;
 const pageBytes = 4096;
 
 /** Finds all processes of the agent's user, except zombies. */
-export async function findAgentProcesses(): Promise<UserProcess[]> {
+export async function findAgentProcesses(): Promise<AgentUserProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));
   return found.filter((each) => each !== null);
 }
 
-async function readProcess(pid: string): Promise<UserProcess | null> {
+async function readProcess(pid: string): Promise<AgentUserProcess | null> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   if (!new RegExp(`^Uid:\\s+${agentIds.uid}\\s`, "m").test(status)) return null;
   // Counts a zombie that has other threads: a process whose main thread has ended looks like a zombie while the others
@@ -251,7 +252,7 @@ function startKiller(): Killer {
     env: {},
     stdio: "ignore",
   });
-  return { exited: exitOf(killer), end: () => void killer.kill("SIGKILL") };
+  return { exited: waitForExit(killer), end: () => void killer.kill("SIGKILL") };
 }
 
 /** Sends SIGTERM to every process of the agent's user. */

@@ -1,7 +1,7 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
 /** Thrown when no story can continue. The supervisor then journals an `error` message with this code and exits with 2. */
-export class CannotWork extends Error {
+export class FatalWorkerError extends Error {
   readonly code: WorkerErrorCode;
 
   constructor(code: WorkerErrorCode, message: string) {

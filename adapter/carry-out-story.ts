@@ -1,20 +1,20 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
-import { showDuration } from "../src/domain/duration.ts";
+import { formatDuration } from "../src/domain/duration.ts";
 import type { CheckResult, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
-import type { WatchedEnd } from "./agent-turn.ts";
+import type { SupervisedTurnEnd } from "./agent-turn.ts";
 import type { Turn } from "./agents/agent.ts";
-import { completeStory, failBrokenStory, failLargeStory, failStory } from "./end-story.ts";
+import { completeStory, failLargeStory, failStory, failStoryAfterGitFailure } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
 import type { NewMessage } from "./journal.ts";
-import { WorkTooLarge } from "./measure-work.ts";
+import { WorkTooLargeError } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { CutOff } from "./program-end.ts";
+import { ProgramCutOffError } from "./program-end.ts";
 import type { limitsOf } from "./request.ts";
-import { TaskLimit } from "./task-limit.ts";
-import { tryStory } from "./try-story.ts";
+import { TaskLimitReached } from "./task-limit.ts";
+import { runStoryUntilChecksPass } from "./try-story.ts";
 import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -30,31 +30,31 @@ export interface StoryDeps {
   readonly limits: ReturnType<typeof limitsOf>;
   /** The environment variables of checks and of git, without credentials. */
   readonly env: Readonly<Record<string, string>>;
-  readonly takeTurn: (turn: Turn, signal: AbortSignal) => Promise<WatchedEnd>;
-  readonly record: (message: NewMessage) => Promise<unknown>;
+  readonly runTurn: (turn: Turn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
+  readonly appendToJournal: (message: NewMessage) => Promise<unknown>;
   /** Returns the ID that the agent gave to a story's conversation; undefined if there is none or it must not be published. */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
   /** Rebuilds the workspace at a commit from the bundles on the adapter's volume. */
-  readonly rebuild: (good: GoodCommit) => Promise<void>;
+  readonly rebuild: (good: LastGoodCommit) => Promise<void>;
 }
 
 /**
  * The last commit with only completed stories, to which a failed story falls back. `bundle`: the bundle with that
  * commit; null for the base commit.
  */
-export interface GoodCommit {
+export interface LastGoodCommit {
   readonly commit: string;
   readonly bundle: string | null;
 }
 
-export interface StoryStart {
+export interface StoryToRun {
   readonly story: UserStory;
   /** The branch tip when the story was first started. */
-  readonly from: string;
+  readonly startCommit: string;
   /** The last commit with only completed stories, to which a failed story falls back. */
-  readonly good: string;
-  readonly goodBundle: string | null;
+  readonly lastGoodCommit: string;
+  readonly lastGoodBundle: string | null;
   /** Whether an earlier run of the adapter began this story and was cut off. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStory[];
@@ -76,7 +76,7 @@ export type StoryEnd =
     };
 
 /** The reason why a story failed. `scope` is `worker` if every other story of this worker would fail for the same reason. */
-export interface Failure {
+export interface StoryFailure {
   readonly code: WorkerErrorCode;
   readonly message: string;
   readonly scope: "story" | "worker";
@@ -84,7 +84,7 @@ export interface Failure {
 }
 
 /** The result of a story whose checks have passed. */
-export interface Success {
+export interface StorySuccess {
   readonly tree: string;
   readonly checks: readonly CheckResult[];
 }
@@ -95,21 +95,21 @@ export interface Success {
  */
 export async function executeStory(
   deps: StoryDeps,
-  start: StoryStart,
+  start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StoryEnd> {
-  const { story, from } = start;
+  const { story, startCommit } = start;
   try {
     const outcome = await tryInTime(deps, start, signal);
     return "code" in outcome
       ? await failStory(deps, start, outcome)
-      : await completeStory(deps, { story, from }, outcome);
+      : await completeStory(deps, { story, from: startCommit }, outcome);
   } catch (error) {
-    if (error instanceof CutOff && error.isOutOfMemory)
+    if (error instanceof ProgramCutOffError && error.isOutOfMemory)
       return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
-    if (error instanceof WorkTooLarge) return failLargeStory(deps, start, error);
+    if (error instanceof WorkTooLargeError) return failLargeStory(deps, start, error);
     if (!(error instanceof GitFailure)) throw error;
-    return failBrokenStory(deps, start, error);
+    return failStoryAfterGitFailure(deps, start, error);
   }
 }
 
@@ -119,17 +119,18 @@ export async function executeStory(
  */
 async function tryInTime(
   deps: StoryDeps,
-  start: StoryStart,
+  start: StoryToRun,
   signal: AbortSignal,
-): Promise<Success | Failure> {
+): Promise<StorySuccess | StoryFailure> {
   using limit = deps.clock.after(deps.limits.storyMs);
   try {
-    return await tryStory(deps, start, AbortSignal.any([signal, limit.signal]));
+    return await runStoryUntilChecksPass(deps, start, AbortSignal.any([signal, limit.signal]));
   } catch (error) {
     const { reason } = signal;
-    if (reason instanceof TaskLimit) return { code: reason.code, message: reason.message, scope: "worker" };
+    if (reason instanceof TaskLimitReached)
+      return { code: reason.code, message: reason.message, scope: "worker" };
     if (signal.aborted || !limit.signal.aborted) throw error;
-    const message = `the story reached its time limit of ${showDuration(deps.limits.storyMs)}`;
+    const message = `the story reached its time limit of ${formatDuration(deps.limits.storyMs)}`;
     return { code: "AGENT_LIMIT_REACHED", message, scope: "story" };
   }
 }

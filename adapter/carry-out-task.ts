@@ -2,15 +2,15 @@ import type { Completion } from "../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
-import { CannotWork } from "./cannot-work.ts";
-import { executeStory, type GoodCommit, type StoryDeps } from "./carry-out-story.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
+import { executeStory, type LastGoodCommit, type StoryDeps } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
-import type { History } from "./history.ts";
-import { TaskLimit } from "./task-limit.ts";
+import type { EarlierRuns } from "./history.ts";
+import { TaskLimitReached } from "./task-limit.ts";
 
 export interface TaskDeps extends StoryDeps {
-  readonly history: History;
+  readonly history: EarlierRuns;
   /** Called with the story's ID when a story starts, for heartbeats, and with null when it ends. */
   readonly onStory: (storyId: string | null) => void;
 }
@@ -19,7 +19,7 @@ type CompletionPayload = Completion["payload"];
 
 /** Runs the remaining stories of the task, one after another. If the task is cancelled, throws the signal's reason. */
 export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
-  const { taskFile, history, workspace, record, request, onStory } = deps;
+  const { taskFile, history, workspace, appendToJournal, request, onStory } = deps;
   const { userStories: stories } = taskFile;
   const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
   const commitById = new Map(history.commitById);
@@ -29,15 +29,15 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
   }
   for (const [storyId, status] of history.statusById)
     if (status !== "in_progress") statusById.set(storyId, status);
-  let good = history.lastCheckpoint?.commit ?? workspace.base;
-  let goodBundle = history.lastBundle;
+  let lastGoodCommit = history.lastCheckpoint?.commit ?? workspace.base;
+  let lastGoodBundle = history.lastBundle;
   const errors: string[] = [];
 
   for (;;) {
     for (const [storyId, blamed] of storiesToSkip(stories, statusById)) {
       statusById.set(storyId, "skipped");
       const message = `the story depends on ${blamed}, which was not completed`;
-      await record({
+      await appendToJournal({
         type: "progress-update",
         payload: {
           storyId,
@@ -52,16 +52,16 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
     const story = ready.find(({ id }) => history.statusById.get(id) === "in_progress") ?? ready[0];
     if (!story) break;
     const { reason } = signal;
-    if (reason instanceof TaskLimit && reason.leaves === "nothing")
-      throw new CannotWork(reason.code, reason.message);
-    if (reason instanceof TaskLimit) {
+    if (reason instanceof TaskLimitReached && reason.leaves === "nothing")
+      throw new FatalWorkerError(reason.code, reason.message);
+    if (reason instanceof TaskLimitReached) {
       errors.push(`${reason.code}: ${reason.message}`);
       break;
     }
     signal.throwIfAborted();
 
     const isResumed = history.statusById.get(story.id) === "in_progress";
-    const from = history.fromById.get(story.id) ?? good;
+    const startCommit = history.startCommitById.get(story.id) ?? lastGoodCommit;
     const earlier: EarlierStory[] = stories
       .filter(({ id }) => statusById.get(id) === "completed")
       .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
@@ -71,24 +71,28 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
       ? { output: "the agent continues the story" }
       : {
           output: "the agent starts the story",
-          tree: await startTree(deps, { commit: good, bundle: goodBundle }),
+          tree: await startTree(deps, { commit: lastGoodCommit, bundle: lastGoodBundle }),
         };
-    await record({
+    await appendToJournal({
       type: "progress-update",
-      payload: { storyId: story.id, status: "in_progress", ...begun, from },
+      payload: { storyId: story.id, status: "in_progress", ...begun, from: startCommit },
     });
-    const end = await executeStory(deps, { story, from, good, goodBundle, isResumed, earlier }, signal);
+    const end = await executeStory(
+      deps,
+      { story, startCommit, lastGoodCommit, lastGoodBundle, isResumed, earlier },
+      signal,
+    );
     onStory(null);
     statusById.set(story.id, end.kind);
     if (end.kind === "completed") {
-      good = end.good;
-      goodBundle = end.goodBundle;
+      lastGoodCommit = end.good;
+      lastGoodBundle = end.goodBundle;
       commitById.set(story.id, end.commit);
       continue;
     }
     errors.push(`${story.id}: ${end.code}: ${end.message}`);
-    if (signal.reason instanceof TaskLimit && signal.reason.leaves === "result") break;
-    if (end.scope === "worker") throw new CannotWork(end.code, `${story.id}: ${end.message}`);
+    if (signal.reason instanceof TaskLimitReached && signal.reason.leaves === "result") break;
+    if (end.scope === "worker") throw new FatalWorkerError(end.code, `${story.id}: ${end.message}`);
   }
 
   const isComplete = stories.every(({ id }) => statusById.get(id) === "completed");
@@ -103,7 +107,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
  * Checks out the last good commit before a story begins and returns its tree. Rebuilds the repository if git cannot
  * check it out.
  */
-async function startTree({ workspace, rebuild }: TaskDeps, good: GoodCommit): Promise<string> {
+async function startTree({ workspace, rebuild }: TaskDeps, good: LastGoodCommit): Promise<string> {
   try {
     return await workspace.checkOut(good.commit);
   } catch (error) {

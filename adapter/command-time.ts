@@ -1,11 +1,11 @@
-import type { CommandLimit } from "./git.ts";
+import type { StartTimeLimit } from "./git.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 /**
  * Sets time limits for the adapter's own commands: each command has its own limit, and all commands end when the work
  * stops.
  */
-export class CommandTime {
+export class CommandTimeLimits {
   readonly #clock: WorkClock;
   #until: AbortSignal;
 
@@ -14,7 +14,7 @@ export class CommandTime {
     this.#until = until;
   }
 
-  limit(ms: number): ReturnType<CommandLimit> {
+  limit(ms: number): ReturnType<StartTimeLimit> {
     const own = this.#clock.after(ms);
     return {
       signal: AbortSignal.any([own.signal, this.#until]),

@@ -1,4 +1,4 @@
-import { oneLine } from "../src/domain/clean-text.ts";
+import { cleanToOneLine } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
@@ -11,21 +11,21 @@ type Titled = Pick<UserStory, "id" | "title">;
  * Returns the commit message of a completed story. Puts each title on one line, because git could read a second line
  * as a trailer.
  */
-export function storyMessage(
+export function storyCommitMessage(
   { id, title }: Titled,
   { swarmId, task }: { readonly swarmId: string; readonly task: string },
 ): string {
   const trailers = [
-    `Swarm-Id: ${oneLine(swarmId, "-")}`,
-    `Swarm-Task: ${oneLine(task, "-")}`,
+    `Swarm-Id: ${cleanToOneLine(swarmId, "-")}`,
+    `Swarm-Task: ${cleanToOneLine(task, "-")}`,
     `Swarm-Story: ${id}`,
   ];
-  return `${oneLine(title, id)}\n\n${trailers.join("\n")}\n`;
+  return `${cleanToOneLine(title, id)}\n\n${trailers.join("\n")}\n`;
 }
 
 /** Returns the commit message for the unfinished work of a failed story. */
-export function unfinishedMessage({ id, title }: Titled, code: string): string {
-  return `Unfinished: ${id} ${oneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
+export function unfinishedWorkCommitMessage({ id, title }: Titled, code: string): string {
+  return `Unfinished: ${id} ${cleanToOneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
 }
 
 /**
@@ -41,6 +41,6 @@ export function authorVariables({ name, email }: CommitAuthor): Record<string, s
 
 /** Returns the name, or `otherwise` if the name has only characters that git strips, because git refuses such a name. */
 function named(text: string, otherwise: string): string {
-  const name = oneLine(text, otherwise);
+  const name = cleanToOneLine(text, otherwise);
   return /[^<>.,:;"'\\\s]/.test(name) ? name : otherwise;
 }

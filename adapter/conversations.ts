@@ -4,7 +4,7 @@ import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
  * Returns the ID of the conversation in which an earlier attempt did this story; null if there is none, or if this
  * attempt lacks that attempt's home folder, which holds the conversation.
  */
-export function earlierConversation({ evidence }: TaskRequestPayload, storyId: string): string | null {
+export function findEarlierConversationId({ evidence }: TaskRequestPayload, storyId: string): string | null {
   return evidence?.storyId === storyId ? evidence.conversation : null;
 }
 
@@ -12,6 +12,6 @@ export function earlierConversation({ evidence }: TaskRequestPayload, storyId: s
  * Returns the ID of a conversation if it has only harmless characters, else undefined: the agent, which is untrusted,
  * chose the ID.
  */
-export function publishableId(name: string | undefined): string | undefined {
+export function toPublishableConversationId(name: string | undefined): string | undefined {
   return name !== undefined && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/.test(name) ? name : undefined;
 }

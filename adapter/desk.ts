@@ -1,17 +1,17 @@
 import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { findMessageProblem } from "../src/schema/find-message-problem.ts";
-import type { Listener } from "../src/wire/listeners.ts";
-import { CannotWork } from "./cannot-work.ts";
+import type { JournalClient } from "../src/wire/listeners.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
 import type { Journal } from "./journal.ts";
 import { canonicalRequest, findRequestProblem } from "./request.ts";
-import type { Status } from "./status.ts";
+import type { SupervisorStatus } from "./status.ts";
 import type { WorkClock } from "./work-clock.ts";
 
 export interface InboxDeps {
-  readonly status: Status;
+  readonly status: SupervisorStatus;
   readonly journal: Journal;
   /** The task request that an earlier run on this volume accepted, in canonical form; null if there was none. */
-  readonly known: string | null;
+  readonly acceptedRequest: string | null;
   readonly clock: WorkClock;
   readonly onCancel: (cancel: Cancel["payload"]) => void;
   readonly complain: (line: string) => void;
@@ -22,11 +22,11 @@ export interface InboxDeps {
  * connections.
  */
 export interface HostInbox {
-  readonly receive: (message: unknown, listener: Pick<Listener, "send">) => void;
+  readonly receive: (message: unknown, listener: Pick<JournalClient, "send">) => void;
   /** Resolves with the accepted task request, or with null if `signal` aborts first. Rejects if the request is invalid. */
-  request(signal: AbortSignal): Promise<TaskRequestPayload | null>;
+  waitForRequest(signal: AbortSignal): Promise<TaskRequestPayload | null>;
   /** Resolves when the host has acknowledged all messages up to `seq`, or when `signal` aborts. */
-  acknowledged(seq: number, signal: AbortSignal): Promise<void>;
+  waitForAck(seq: number, signal: AbortSignal): Promise<void>;
   /** Returns the newest credentials from the host, which are only in memory. */
   readonly credentials: () => Readonly<Record<string, string>>;
 }
@@ -39,15 +39,22 @@ const maxDepth = 64;
 
 const hostMessageTypes: readonly string[] = ["task-request", "credentials", "ack", "cancel", "resumed"];
 
-export function openHostInbox({ status, journal, known, clock, onCancel, complain }: InboxDeps): HostInbox {
+export function openHostInbox({
+  status,
+  journal,
+  acceptedRequest,
+  clock,
+  onCancel,
+  complain,
+}: InboxDeps): HostInbox {
   const arrived = Promise.withResolvers<TaskRequestPayload>();
   arrived.promise.catch(() => {});
-  let accepted = known;
+  let accepted = acceptedRequest;
   let credentials: Readonly<Record<string, string>> = {};
   let acknowledgedSeq = 0;
   let onAck = () => {};
 
-  function acceptRequest({ payload, containerId }: TaskRequest, listener: Pick<Listener, "send">): void {
+  function acceptRequest({ payload, containerId }: TaskRequest, listener: Pick<JournalClient, "send">): void {
     const problem = findRequestProblem(payload);
     if (problem !== null) {
       refuse(problem);
@@ -75,7 +82,7 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
   }
 
   function refuse(problem: string): void {
-    if (accepted === null) arrived.reject(new CannotWork("REQUEST_INVALID", problem));
+    if (accepted === null) arrived.reject(new FatalWorkerError("REQUEST_INVALID", problem));
     else complain(`ignored a task request: ${problem}`);
   }
 
@@ -116,8 +123,8 @@ export function openHostInbox({ status, journal, known, clock, onCancel, complai
           return;
       }
     },
-    request: (signal) => Promise.race([arrived.promise, aborted(signal)]),
-    async acknowledged(seq, signal) {
+    waitForRequest: (signal) => Promise.race([arrived.promise, aborted(signal)]),
+    async waitForAck(seq, signal) {
       while (acknowledgedSeq < seq && !signal.aborted) {
         await Promise.race([new Promise<void>((resolve) => (onAck = resolve)), aborted(signal)]);
       }

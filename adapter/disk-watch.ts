@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import { showBytes } from "../src/domain/duration.ts";
+import { formatBytes } from "../src/domain/duration.ts";
 import { nextPollMs } from "../src/domain/next-look.ts";
 import { runAsAgent } from "./agent-user.ts";
 import type { SandboxPaths } from "./places.ts";
@@ -21,7 +21,7 @@ async function measureDisk(
   signal: AbortSignal,
 ): Promise<DiskUse | null> {
   const command = ["du", "-skx", home, workspace, "/tmp", "/var/tmp"];
-  const { stdout } = await runAsAgent({ command, env, folder: "/", keep: 10_000 }, signal);
+  const { stdout } = await runAsAgent({ command, env, folder: "/", maxOutputLength: 10_000 }, signal);
   // Ignores the exit code: `du` also fails if a file vanishes during the measurement.
   const bytesByPath = new Map(
     stdout.split("\n").flatMap((line) => {
@@ -51,10 +51,10 @@ async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedByt
 }
 
 /** The result of a measurement of the agent's files, with the used bytes of the file systems just before it. */
-export interface Measured extends UsedBytes {
+export interface DiskMeasurement extends UsedBytes {
   readonly tookMs: number;
   /** The number of bytes that the agent's files may still grow before the first limit. */
-  readonly leftBytes: number;
+  readonly bytesUntilLimit: number;
 }
 
 const maxMs = 20_000;
@@ -68,12 +68,12 @@ const intervalPerDuration = 4;
  * Whether the next measurement of the agent's files is due. A measurement reads every folder, while the used bytes of
  * the file systems cost little to read.
  */
-export function isMeasurementDue(last: Measured | null, { atMs, usedBytes }: UsedBytes): boolean {
+export function isMeasurementDue(last: DiskMeasurement | null, { atMs, usedBytes }: UsedBytes): boolean {
   if (!last) return true;
   const growth = {
     grownBytes: usedBytes - last.usedBytes,
     inMs: atMs - last.atMs,
-    leftBytes: last.leftBytes,
+    remainingBytes: last.bytesUntilLimit,
   };
   const leastMs = intervalPerDuration * last.tookMs;
   return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
@@ -84,7 +84,7 @@ export const diskCheckMs = 1_000;
 /** The minimum free space that the adapter needs to export the agent's work. */
 const minFreeBytes = 16 << 20;
 
-export interface DiskWatch {
+export interface DiskWatchOptions {
   readonly paths: SandboxPaths;
   readonly env: Readonly<Record<string, string>>;
   readonly limits: { readonly homeBytes: number; readonly diskBytes: number | null };
@@ -106,15 +106,15 @@ export function watchDisk({
   signal,
   onMeasured,
   onTooFull,
-}: DiskWatch): () => Promise<void> {
+}: DiskWatchOptions): () => Promise<void> {
   const diskBytes = limits.diskBytes ?? Number.POSITIVE_INFINITY;
-  let last: Measured | null = null;
+  let last: DiskMeasurement | null = null;
   let isMeasuring = false;
 
   return async () => {
     const { bavail, bsize } = await statfs(paths.aimi);
     if (bavail * bsize < minFreeBytes)
-      return onTooFull(`only ${showBytes(bavail * bsize)} of disk space is free in the sandbox's volume`);
+      return onTooFull(`only ${formatBytes(bavail * bsize)} of disk space is free in the sandbox's volume`);
     const look = await readUsedBytes(paths);
     if (isMeasuring || !isMeasurementDue(last, look)) return;
     isMeasuring = true;
@@ -122,18 +122,22 @@ export function watchDisk({
     const use = await measureDisk(paths, env, signal).catch(() => null);
     isMeasuring = false;
     const tookMs = performance.now() - look.atMs;
-    last = { ...look, leftBytes: Number.POSITIVE_INFINITY, tookMs };
+    last = { ...look, bytesUntilLimit: Number.POSITIVE_INFINITY, tookMs };
     if (!use) return;
     const { homeBytes, totalBytes } = use;
-    last = { ...look, leftBytes: Math.min(limits.homeBytes - homeBytes, diskBytes - totalBytes), tookMs };
+    last = {
+      ...look,
+      bytesUntilLimit: Math.min(limits.homeBytes - homeBytes, diskBytes - totalBytes),
+      tookMs,
+    };
     onMeasured(totalBytes);
     if (homeBytes > limits.homeBytes)
       onTooFull(
-        `${paths.home} holds ${showBytes(homeBytes)}, more than its limit of ${showBytes(limits.homeBytes)}`,
+        `${paths.home} holds ${formatBytes(homeBytes)}, more than its limit of ${formatBytes(limits.homeBytes)}`,
       );
     else if (totalBytes > diskBytes)
       onTooFull(
-        `the sandbox holds ${showBytes(totalBytes)} on disk, more than its limit of ${showBytes(diskBytes)}`,
+        `the sandbox holds ${formatBytes(totalBytes)} on disk, more than its limit of ${formatBytes(diskBytes)}`,
       );
   };
 }

@@ -2,25 +2,25 @@ import { cutText } from "../src/domain/fit-message.ts";
 import type { StoryProgress } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 import { killAgentProcesses } from "./agent-user.ts";
-import { CannotWork } from "./cannot-work.ts";
-import type { Failure, StoryDeps, StoryEnd, StoryStart, Success } from "./carry-out-story.ts";
-import { storyMessage, unfinishedMessage } from "./commit-words.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
+import type { StoryDeps, StoryEnd, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
+import { storyCommitMessage, unfinishedWorkCommitMessage } from "./commit-words.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
-import { WorkTooLarge } from "./measure-work.ts";
+import { WorkTooLargeError } from "./measure-work.ts";
 
 /**
  * Completes a story: commits exactly the tree that the checks saw, without files that the checks left, and stores it
  * in a bundle.
  */
 export async function completeStory(
-  { paths, workspace, record, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
+  { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
-  { tree, checks }: Success,
+  { tree, checks }: StorySuccess,
 ): Promise<StoryEnd> {
   const parent = await workspace.tip();
   if (tree !== (await workspace.treeOf(parent))) {
-    const message = storyMessage(story, { swarmId, task: taskFile.metadata.title });
+    const message = storyCommitMessage(story, { swarmId, task: taskFile.metadata.title });
     const commit = await workspace.makeCommit({ tree, parent, message, author });
     await workspace.moveTo(commit);
   } else await workspace.moveTo(parent);
@@ -33,7 +33,7 @@ export async function completeStory(
           ref: `refs/heads/${workspace.branch}`,
           env,
         });
-  await record({
+  await appendToJournal({
     type: "checkpoint",
     payload: {
       ...{ storyId: story.id, commit: good },
@@ -50,7 +50,7 @@ export async function completeStory(
     ...{ storyId: story.id, status: "completed", output, commit, checks },
     ...(conversation && { conversation }),
   };
-  await record({ type: "progress-update", payload: progress });
+  await appendToJournal({ type: "progress-update", payload: progress });
   return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
 }
 
@@ -60,32 +60,32 @@ export async function completeStory(
  */
 export async function failStory(
   deps: StoryDeps,
-  { story, good }: StoryStart,
-  failure: Failure,
+  { story, lastGoodCommit }: StoryToRun,
+  failure: StoryFailure,
 ): Promise<StoryEnd> {
-  const { paths, workspace, record, author, env } = deps;
+  const { paths, workspace, appendToJournal, author, env } = deps;
   const { code, scope, checks } = failure;
   const conversation = deps.conversationOf(story.id);
   const message = cutText(failure.message, 1_900);
   await killAgentProcesses();
-  await workspace.settle();
+  await workspace.restoreBranch();
   const parent = await workspace.tip();
   const tree = await writeWhatFits(workspace);
   let failedWork: StoryProgress["failedWork"];
-  if (parent !== good || tree !== (await workspace.treeOf(parent))) {
+  if (parent !== lastGoodCommit || tree !== (await workspace.treeOf(parent))) {
     const commit = await workspace.makeCommit({
       tree,
       parent,
-      message: unfinishedMessage(story, code),
+      message: unfinishedWorkCommitMessage(story, code),
       author,
     });
     const ref = `refs/aimi/failed/${story.id}`;
     await workspace.setRef(ref, commit);
     failedWork = await storeBundle(paths, workspace, { name: `failed-${story.id}.bundle`, ref, env });
   }
-  await workspace.git.run(["update-ref", `refs/heads/${workspace.branch}`, good]);
-  await workspace.moveTo(good);
-  await record({
+  await workspace.git.run(["update-ref", `refs/heads/${workspace.branch}`, lastGoodCommit]);
+  await workspace.moveTo(lastGoodCommit);
+  await appendToJournal({
     type: "progress-update",
     payload: {
       ...{ storyId: story.id, status: "failed", output: message, reason: { code, message } },
@@ -105,9 +105,9 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
   try {
     return await workspace.writeTree();
   } catch (error) {
-    if (!(error instanceof WorkTooLarge)) throw error;
-    if (error.without.length === 0) return workspace.treeOf(await workspace.tip());
-    return workspace.writeTree({ without: error.without });
+    if (!(error instanceof WorkTooLargeError)) throw error;
+    if (error.pathsToLeaveOut.length === 0) return workspace.treeOf(await workspace.tip());
+    return workspace.writeTree({ without: error.pathsToLeaveOut });
   }
 }
 
@@ -117,18 +117,20 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
  */
 export async function failLargeStory(
   deps: StoryDeps,
-  start: StoryStart,
-  { message, without }: WorkTooLarge,
+  start: StoryToRun,
+  { message, pathsToLeaveOut }: WorkTooLargeError,
 ): Promise<StoryEnd> {
   const { id } = start.story;
   const kept =
-    without.length > 0 ? "All other changes of the story are kept" : "Only the commits of the story are kept";
+    pathsToLeaveOut.length > 0
+      ? "All other changes of the story are kept"
+      : "Only the commits of the story are kept";
   const payload = {
     storyId: id,
     kind: "text",
     summary: cutText(`resetting the work folder of ${id}: ${message}`, 300),
   } as const;
-  await deps.record({ type: "activity", payload });
+  await deps.appendToJournal({ type: "activity", payload });
   return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
 }
 
@@ -136,9 +138,9 @@ export async function failLargeStory(
  * Fails a story in which git failed. If git works again, stores the unfinished work as for any failed story. If not,
  * stores nothing and rebuilds the repository for the next story.
  */
-export async function failBrokenStory(
+export async function failStoryAfterGitFailure(
   deps: StoryDeps,
-  start: StoryStart,
+  start: StoryToRun,
   failure: GitFailure,
 ): Promise<StoryEnd> {
   const message = cutText(
@@ -147,7 +149,7 @@ export async function failBrokenStory(
   );
   // Stops the whole task: a full disk fails every other story, too, and the completed work may need the space that is
   // left.
-  if (/No space left on device/.test(failure.message)) throw new CannotWork("DISK_FULL", message);
+  if (/No space left on device/.test(failure.message)) throw new FatalWorkerError("DISK_FULL", message);
   const code = "GIT_CHECKOUT_FAILED";
   try {
     return await failStory(deps, start, { code, message, scope: "story" });
@@ -155,8 +157,8 @@ export async function failBrokenStory(
     if (!(error instanceof GitFailure)) throw error;
   }
   await killAgentProcesses();
-  await deps.rebuild({ commit: start.good, bundle: start.goodBundle });
-  await deps.record({
+  await deps.rebuild({ commit: start.lastGoodCommit, bundle: start.lastGoodBundle });
+  await deps.appendToJournal({
     type: "progress-update",
     payload: { storyId: start.story.id, status: "failed", output: message, reason: { code, message } },
   });

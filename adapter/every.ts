@@ -2,7 +2,7 @@
  * Repeats `work` at an interval of `ms`, and returns a function that stops it. Skips an interval if the previous run
  * of `work` has not ended.
  */
-export function every(ms: number, work: () => Promise<unknown>): () => void {
+export function repeatEvery(ms: number, work: () => Promise<unknown>): () => void {
   let isBusy = false;
   const begin = async (): Promise<void> => {
     if (isBusy) return;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../src/domain/generated/acp.ts";
-import { exitOf, killOnAbort, startAsAgent } from "./agent-user.ts";
+import { killOnAbort, startAsAgent, waitForExit } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
-import { countMemoryKills } from "./out-of-memory.ts";
-import { outFolderOf, type SandboxPaths } from "./places.ts";
+import { countOomKills } from "./out-of-memory.ts";
+import { outFolderPath, type SandboxPaths } from "./places.ts";
 import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -25,7 +25,7 @@ export async function storeBundle(
   }: { readonly name: string; readonly ref: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<StoredBundle> {
   const commit = await workspace.git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
-  const folder = outFolderOf(paths);
+  const folder = outFolderPath(paths);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
   // The draft can have a fixed name, since the supervisor makes bundles of the same name only one after another.
@@ -33,12 +33,12 @@ export async function storeBundle(
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(draft, { force: true }));
 
-  const { command, env: gitEnv } = workspace.git.command([
+  const { command, env: gitEnv } = workspace.git.commandLine([
     ...["bundle", "create", "--quiet", "--version=2", "-", "--end-of-options", ref, `^${workspace.base}`],
   ]);
   using limited = workspace.limit();
   const enough = new AbortController();
-  const memoryKills = await countMemoryKills();
+  const memoryKills = await countOomKills();
   const hash = createHash("sha256");
   let bytes = 0;
   let stderrTail = "";
@@ -46,7 +46,7 @@ export async function storeBundle(
   {
     await using file = await open(draft, "w", 0o600);
     const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
-    const exited = exitOf(child);
+    const exited = waitForExit(child);
     using until = killOnAbort(child, [limited.signal, enough.signal]);
     child.stdin.end();
     child.stderr.on("data", (piece: Buffer) => {
@@ -65,7 +65,7 @@ export async function storeBundle(
   }
   if (enough.signal.aborted) stderrTail = "the bundle of the commits is larger than 4 GiB";
   else if (end.kind !== "deadline")
-    exitCodeOf("git bundle", { end, isOutOfMemory: (await countMemoryKills()) > memoryKills });
+    exitCodeOf("git bundle", { end, isOutOfMemory: (await countOomKills()) > memoryKills });
   if (end.kind !== "exited" || end.code !== 0 || bytes === 0)
     throw new GitFailure(["bundle"], { end, stderr: stderrTail });
   await rename(draft, path);

@@ -1,4 +1,4 @@
-import { runAsAgent, type UserResult, type UserRun } from "./agent-user.ts";
+import { type AgentUserResult, type AgentUserRun, runAsAgent } from "./agent-user.ts";
 import { describeEnd, exitCodeOf, type ProgramEnd } from "./program-end.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's own error message. */
@@ -14,7 +14,7 @@ export class GitFailure extends Error {
 }
 
 /** Returns git's exit code. Throws `CutOff` if git was killed or halted, which says nothing about the repository. */
-function answerOf(args: readonly string[], result: UserResult): number {
+function answerOf(args: readonly string[], result: AgentUserResult): number {
   // Counts a timeout as a failure of git, since the repository's content can make git run forever.
   if (result.end.kind === "deadline") throw new GitFailure(args, result);
   return exitCodeOf(`git ${args[0] ?? ""}`, result);
@@ -56,9 +56,9 @@ const environment: Readonly<Record<string, string>> = {
  * Starts the time limit of one command, two minutes by default. The limit is necessary because a file in the
  * repository may be a pipe without a writer, on which git would block forever.
  */
-export type CommandLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
+export type StartTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
-export type GitRun = Pick<UserRun, "input" | "keep"> & {
+export type GitRunOptions = Pick<AgentUserRun, "input" | "maxOutputLength"> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly withinMs?: number;
 };
@@ -69,42 +69,42 @@ export type GitRun = Pick<UserRun, "input" | "keep"> & {
  */
 export interface Git {
   /** Runs git and returns its output without the last line break. Throws if git fails. */
-  run(args: readonly string[], run?: GitRun): Promise<string>;
+  run(args: readonly string[], run?: GitRunOptions): Promise<string>;
   /** Runs git and returns its output, or null if git exits with a failure. Throws if git was cut off. */
-  find(args: readonly string[]): Promise<string | null>;
+  runOrNull(args: readonly string[]): Promise<string | null>;
   /** Runs git and returns its exit code, for questions that the code answers. Throws if git was cut off. */
-  ask(args: readonly string[]): Promise<number>;
+  runForExitCode(args: readonly string[]): Promise<number>;
   /** Returns the command line and environment of a git command, for callers that stream its output. */
-  command(args: readonly string[]): {
+  commandLine(args: readonly string[]): {
     readonly command: readonly string[];
     readonly env: Record<string, string>;
   };
 }
 
-export function gitIn(folder: string, env: Readonly<Record<string, string>>, limit: CommandLimit): Git {
+export function createGit(folder: string, env: Readonly<Record<string, string>>, limit: StartTimeLimit): Git {
   const prepare = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => ({
     command: ["git", ...settings, ...args],
     env: { ...env, ...environment, ...more },
   });
   const start = async (
     args: readonly string[],
-    { env: more, withinMs, ...run }: GitRun = {},
-  ): Promise<UserResult> => {
+    { env: more, withinMs, ...run }: GitRunOptions = {},
+  ): Promise<AgentUserResult> => {
     using limited = limit(withinMs);
     return await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
   };
-  const printed = ({ stdout }: UserResult): string => stdout.replace(/\n$/, "");
+  const printed = ({ stdout }: AgentUserResult): string => stdout.replace(/\n$/, "");
   return {
     async run(args, run) {
       const result = await start(args, run);
       if (answerOf(args, result) !== 0) throw new GitFailure(args, result);
       return printed(result);
     },
-    async find(args) {
+    async runOrNull(args) {
       const result = await start(args);
       return answerOf(args, result) === 0 ? printed(result) : null;
     },
-    ask: async (args) => answerOf(args, await start(args)),
-    command: (args) => prepare(args),
+    runForExitCode: async (args) => answerOf(args, await start(args)),
+    commandLine: (args) => prepare(args),
   };
 }

@@ -3,7 +3,7 @@ import { findAgentProcesses } from "./agent-user.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
 /** The supervisor's current phase and story, and the resources that the agent uses. */
-export interface Vitals {
+export interface HeartbeatFacts {
   readonly phase: Heartbeat["payload"]["phase"];
   readonly storyId: string | null;
   readonly idleMs: number;
@@ -18,7 +18,7 @@ export async function heartbeatOf({
   idleMs,
   diskBytes,
   processes: processCount,
-}: Vitals): Promise<Heartbeat["payload"]> {
+}: HeartbeatFacts): Promise<Heartbeat["payload"]> {
   const processes = await findAgentProcesses();
   const rssBytes = processes.reduce((sum, each) => sum + each.rssBytes, 0);
   return {

@@ -3,11 +3,11 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
 /** The results of the adapter's earlier runs on this volume. */
-export interface History {
+export interface EarlierRuns {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
   /** The branch tip when each story was first started, by story ID. */
-  readonly fromById: ReadonlyMap<string, string>;
+  readonly startCommitById: ReadonlyMap<string, string>;
   readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
   /** The newest bundle that a checkpoint message names. */
   readonly lastBundle: string | null;
@@ -23,21 +23,21 @@ const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWrit
  * Reads the results of earlier runs from the adapter's journal. Only the supervisor writes the journal, so its
  * messages need no validation.
  */
-export async function readHistory(messages: AsyncIterable<unknown>): Promise<History> {
+export async function readEarlierRuns(messages: AsyncIterable<unknown>): Promise<EarlierRuns> {
   const statusById = new Map<string, StoryStatus>();
   const commitById = new Map<string, string | null>();
-  const fromById = new Map<string, string>();
-  let lastCheckpoint: History["lastCheckpoint"] = null;
+  const startCommitById = new Map<string, string>();
+  let lastCheckpoint: EarlierRuns["lastCheckpoint"] = null;
   let lastBundle: string | null = null;
-  let exitCode: History["exitCode"] = null;
-  let usage: History["usage"] = noUsage;
+  let exitCode: EarlierRuns["exitCode"] = null;
+  let usage: EarlierRuns["usage"] = noUsage;
   for await (const message of messages as AsyncIterable<AcpMessage>) {
     switch (message.type) {
       case "progress-update": {
         const { storyId, status, commit, from } = message.payload;
         statusById.set(storyId, status);
         if (commit !== undefined) commitById.set(storyId, commit);
-        if (from !== undefined && !fromById.has(storyId)) fromById.set(storyId, from);
+        if (from !== undefined && !startCommitById.has(storyId)) startCommitById.set(storyId, from);
         break;
       }
       case "checkpoint": {
@@ -61,5 +61,5 @@ export async function readHistory(messages: AsyncIterable<unknown>): Promise<His
         break;
     }
   }
-  return { statusById, commitById, fromById, lastCheckpoint, lastBundle, exitCode, usage };
+  return { statusById, commitById, startCommitById, lastCheckpoint, lastBundle, exitCode, usage };
 }

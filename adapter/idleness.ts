@@ -1,5 +1,5 @@
 import { keepNewest } from "../src/domain/keep-newest.ts";
-import type { UserProcess } from "./agent-user.ts";
+import type { AgentUserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
 import type { WorkClock } from "./work-clock.ts";
 
@@ -12,7 +12,7 @@ export interface IdleLimits {
 }
 
 /** Distinguishes an agent that works silently from one that hangs, by its output, its CPU time and its open tool calls. */
-export class Idleness {
+export class IdlenessDetector {
   readonly #clock: Pick<WorkClock, "now">;
   readonly #openTools = new Map<string, number>();
   /** The CPU time of each process at the last check, in milliseconds, by process ID. */
@@ -40,7 +40,7 @@ export class Idleness {
     keepNewest(this.#openTools);
   }
 
-  noteProcesses(processes: readonly UserProcess[]): void {
+  noteProcesses(processes: readonly AgentUserProcess[]): void {
     for (const { pid, cpuMs } of processes)
       this.#cpuMs += Math.max(0, cpuMs - (this.#cpuMsByPid.get(pid) ?? 0));
     this.#cpuMsByPid = new Map(processes.map(({ pid, cpuMs }) => [pid, cpuMs]));

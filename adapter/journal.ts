@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { rm, stat, writeFile } from "node:fs/promises";
-import { fitMessage } from "../src/domain/fit-message.ts";
+import { serializeWithinLimit } from "../src/domain/fit-message.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { openDurableLines } from "../src/wire/durable-lines.ts";
-import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
+import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
-import { journalOf, reserveOf, type SandboxPaths } from "./places.ts";
+import { journalPath, reserveFilePath, type SandboxPaths } from "./places.ts";
 
 /** The messages to the host that have a sequence number. Each is on the disk before any listener gets it. */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
@@ -30,8 +30,8 @@ const maxLineLength = 64 << 10;
 
 /** Reads the messages that earlier runs wrote to the journal of this volume. */
 export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown> {
-  const exists = await stat(journalOf(paths)).catch(() => null);
-  if (exists) yield* jsonLines(createReadStream(journalOf(paths)), { maxLength: maxLineLength });
+  const exists = await stat(journalPath(paths)).catch(() => null);
+  if (exists) yield* jsonLines(createReadStream(journalPath(paths)), { maxLength: maxLineLength });
 }
 
 /** Opens the journal of this volume. Calls `envelope` for each message, and `onFull` when the disk is full. */
@@ -40,9 +40,9 @@ export async function openJournal(
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
 ): Promise<Journal> {
   await ensureReserve(paths);
-  const lines = await openDurableLines(journalOf(paths), {
+  const lines = await openDurableLines(journalPath(paths), {
     async freeSpace() {
-      await rm(reserveOf(paths), { force: true });
+      await rm(reserveFilePath(paths), { force: true });
       onFull();
     },
   });
@@ -53,20 +53,20 @@ export async function openJournal(
     },
     async append({ type, payload }) {
       const seq = next;
-      const line = fitMessage({ type, ...envelope(), seq, payload });
+      const line = serializeWithinLimit({ type, ...envelope(), seq, payload });
       // Increments the number only after `fitMessage`, which throws if a message is too long: the journal must have no
       // gap.
       next += 1;
       await lines.add(line);
       return seq;
     },
-    read: (seq, signal) => readNumbered(journalOf(paths), lines, seq, signal),
+    read: (seq, signal) => readNumberedLines(journalPath(paths), lines, seq, signal),
     [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
   };
 }
 
 async function ensureReserve(paths: SandboxPaths): Promise<void> {
-  const reserve = reserveOf(paths);
+  const reserve = reserveFilePath(paths);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;
   // Ignores a full disk: the work starts without the reserve, and the last messages may then be lost.

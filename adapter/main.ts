@@ -1,19 +1,19 @@
 import packageFile from "../package.json" with { type: "json" };
-import { attach } from "../src/wire/attach.ts";
-import { sandboxPaths, socketOf } from "./places.ts";
-import { play } from "./play.ts";
-import { probe } from "./probe.ts";
-import { supervise } from "./supervise.ts";
-import { type TailOptions, tail } from "./tail.ts";
+import { attachToSocket } from "../src/wire/attach.ts";
+import { sandboxPaths, supervisorSocketPath } from "./places.ts";
+import { runScriptedAgent } from "./play.ts";
+import { probeSandbox } from "./probe.ts";
+import { superviseTask } from "./supervise.ts";
+import { type TailJournalOptions, tailJournal } from "./tail.ts";
 
 const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const complain = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
+const reportProblem = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
 
 /** The adapter's commands, for the host and for people who inspect a container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async probe() {
-    say(JSON.stringify(await probe()));
+    say(JSON.stringify(await probeSandbox()));
     return 0;
   },
 
@@ -26,35 +26,41 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     const env = Object.fromEntries(
       Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     );
-    return supervise({
+    return superviseTask({
       paths: sandboxPaths,
       env,
       version: packageFile.version,
       stopped: stopped.signal,
-      complain,
+      complain: reportProblem,
     });
   },
 
   async attach() {
     const from = args[0] === "--from" ? Number(args[1]) : 0;
     if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
-      complain("attach --from takes the number of the last message that the caller has received: 0, 1, 2 …");
+      reportProblem(
+        "attach --from takes the number of the last message that the caller has received: 0, 1, 2 …",
+      );
       return 2;
     }
-    return attach(socketOf(sandboxPaths), from, { input: process.stdin, output: process.stdout, complain });
+    return attachToSocket(supervisorSocketPath(sandboxPaths), from, {
+      input: process.stdin,
+      output: process.stdout,
+      reportProblem,
+    });
   },
 
   async tail() {
     const options = parseTail(args);
     if (options === null) {
-      complain("tail accepts --follow, and --last with a number of earlier lines");
+      reportProblem("tail accepts --follow, and --last with a number of earlier lines");
       return 2;
     }
-    await tail(sandboxPaths, options, say);
+    await tailJournal(sandboxPaths, options, say);
     return 0;
   },
 
-  play: () => play(process.stdin, say),
+  play: () => runScriptedAgent(process.stdin, say),
 };
 
 const work = commands[command ?? ""];
@@ -63,7 +69,9 @@ if (work) {
   // Exits even if a handle is still open, such as a stdin whose writer never closes it.
   process.exit(code);
 } else {
-  complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
+  reportProblem(
+    `unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`,
+  );
   process.exitCode = 2;
 }
 
@@ -71,7 +79,7 @@ if (work) {
  * Parses the arguments of `tail`; returns null if an argument is unknown. With `--follow`, the end of stdin ends the
  * command.
  */
-function parseTail(words: readonly string[]): TailOptions | null {
+function parseTail(words: readonly string[]): TailJournalOptions | null {
   const isFollowed = words.includes("--follow");
   const [flag, count = "", ...more] = words.filter((word) => word !== "--follow");
   const last = flag === undefined ? null : Number(count);

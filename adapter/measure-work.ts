@@ -1,6 +1,6 @@
-import { showBytes } from "../src/domain/duration.ts";
+import { formatBytes } from "../src/domain/duration.ts";
 import { runAsAgent } from "./agent-user.ts";
-import { type CommandLimit, type Git, GitFailure } from "./git.ts";
+import { type Git, GitFailure, type StartTimeLimit } from "./git.ts";
 import { exitCodeOf } from "./program-end.ts";
 
 /**
@@ -14,21 +14,21 @@ export interface WorkLimits {
 }
 
 /** Thrown when the new and changed files are more than a task may commit. */
-export class WorkTooLarge extends Error {
+export class WorkTooLargeError extends Error {
   /** The paths of the files to leave out so that the rest can be committed; empty if nothing can be committed. */
-  readonly without: readonly string[];
+  readonly pathsToLeaveOut: readonly string[];
 
   constructor(message: string, without: readonly string[] = []) {
     super(message);
     this.name = "WorkTooLarge";
-    this.without = without;
+    this.pathsToLeaveOut = without;
   }
 }
 
-export interface MeasureDeps {
+export interface CheckWorkSizeDeps {
   readonly folder: string;
-  readonly git: Pick<Git, "command">;
-  readonly limit: CommandLimit;
+  readonly git: Pick<Git, "commandLine">;
+  readonly limit: StartTimeLimit;
   /** The commit where the task's branch started, whose files are not the task's work. */
   readonly base: string;
   readonly limits: WorkLimits;
@@ -43,7 +43,10 @@ const blockBytes = 512;
  * size differs from the base commit. Reads no content, so that a sparse file of a terabyte costs no more than any
  * other. Stops counting at the limit.
  */
-export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string, string>>): Promise<void> {
+export async function checkWorkSize(
+  deps: CheckWorkSizeDeps,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
   // Measures all files first: most whole repositories are within the limits, and then the sizes in the base commit are
   // not needed.
   if ((await measure(deps, env, null)) === null) return;
@@ -56,10 +59,10 @@ export async function measureWork(deps: MeasureDeps, env: Readonly<Record<string
  * `sizeBefore`.
  */
 async function measure(
-  deps: MeasureDeps,
+  deps: CheckWorkSizeDeps,
   env: Readonly<Record<string, string>>,
   sizeBefore: ReadonlyMap<string, string> | null,
-): Promise<WorkTooLarge | null> {
+): Promise<WorkTooLargeError | null> {
   const { workFiles, workBytes, workFileBytes } = deps.limits;
   const countByTopFolder = new Map<string, number>();
   const large: Sized[] = [];
@@ -89,19 +92,19 @@ async function measure(
   );
   if (files > workFiles) {
     const [topFolder = "", count = 0] = [...countByTopFolder].sort(([, a], [, b]) => b - a)[0] ?? [];
-    return new WorkTooLarge(
+    return new WorkTooLargeError(
       `the story has more than ${workFiles} new or changed files, and ${count} of the first ${files} are in ${nameOf(topFolder)}: ${remedy("work.files")}`,
     );
   }
   if (bytes > workBytes)
-    return new WorkTooLarge(
-      `the new and changed files have more than ${showBytes(workBytes)} in total, and the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
+    return new WorkTooLargeError(
+      `the new and changed files have more than ${formatBytes(workBytes)} in total, and the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
     );
   const [first] = large;
   if (!first) return null;
   const others = large.length > 1 ? ` (and ${large.length - 1} more)` : "";
-  return new WorkTooLarge(
-    `the file ${sizeOf(first)}${others} exceeds the limit of ${showBytes(workFileBytes)} for one file: ${remedy("work.fileSize")}`,
+  return new WorkTooLargeError(
+    `the file ${sizeOf(first)}${others} exceeds the limit of ${formatBytes(workFileBytes)} for one file: ${remedy("work.fileSize")}`,
     large.length > maxNamed ? [] : large.map(({ path }) => path),
   );
 }
@@ -115,8 +118,8 @@ interface Sized {
 function sizeOf(file: Sized | null): string {
   if (file === null) return "";
   const isSparse = file.diskBytes < file.bytes / 2;
-  const onDisk = isSparse ? ` (${showBytes(file.diskBytes)} on the disk)` : "";
-  return `${nameOf(file.path)} with ${showBytes(file.bytes)}${onDisk}`;
+  const onDisk = isSparse ? ` (${formatBytes(file.diskBytes)} on the disk)` : "";
+  return `${nameOf(file.path)} with ${formatBytes(file.bytes)}${onDisk}`;
 }
 
 /** Decodes a file's path from raw bytes and shortens it for a message. */
@@ -129,7 +132,7 @@ const remedy = (setting: string): string =>
   `add files that do not belong in a commit to .gitignore, or raise the setting ${setting}`;
 
 /** Reads the size of each file in the base commit, by the file's path as raw bytes. */
-async function sizesIn(deps: MeasureDeps): Promise<ReadonlyMap<string, string>> {
+async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
   await readRecords(deps, { list, script: runAsIs, env: {} }, (record) => {
@@ -150,7 +153,7 @@ const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'
 
 /** Reads the list that a git command prints and passes each record to `onRecord`, until the list or `enough` ends it. */
 async function readRecords(
-  { folder, git, limit }: MeasureDeps,
+  { folder, git, limit }: CheckWorkSizeDeps,
   {
     list,
     script,
@@ -163,7 +166,7 @@ async function readRecords(
   onRecord: (record: string) => void,
   enough?: AbortSignal,
 ): Promise<void> {
-  const { command, env } = git.command(list);
+  const { command, env } = git.commandLine(list);
   using limited = limit();
   let rest = "";
   const onOutput = (piece: Buffer): void => {
@@ -174,7 +177,7 @@ async function readRecords(
   const result = await runAsAgent(
     {
       ...{ command: ["sh", "-c", script, "sh", ...command], env: { ...env, ...more }, folder },
-      ...{ keep: 1_000, onOutput, deadline: limited.signal },
+      ...{ maxOutputLength: 1_000, onOutput, deadline: limited.signal },
     },
     enough,
   );

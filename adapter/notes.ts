@@ -1,9 +1,9 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { syncFolder } from "./exports.ts";
-import { notesOf, requestOf, type SandboxPaths } from "./places.ts";
+import { notesPath, requestPath, type SandboxPaths } from "./places.ts";
 
 /** Facts that the adapter needs after a crash and that no message contains. */
-export interface Notes {
+export interface RecoveryNotes {
   /** The commit where the task's branch started; null before the first run has prepared the workspace. */
   readonly base: string | null;
   /** The content of `.git/info/exclude` before any agent ran; null before the first run has prepared the workspace. */
@@ -12,21 +12,22 @@ export interface Notes {
   readonly conversations: Readonly<Record<string, string>>;
 }
 
-const none: Notes = { base: null, exclude: null, conversations: {} };
+const none: RecoveryNotes = { base: null, exclude: null, conversations: {} };
 
-export async function readNotes(paths: SandboxPaths): Promise<Notes> {
-  const text = await readIfThere(notesOf(paths));
-  return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<Notes>) };
+export async function readRecoveryNotes(paths: SandboxPaths): Promise<RecoveryNotes> {
+  const text = await readIfThere(notesPath(paths));
+  return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<RecoveryNotes>) };
 }
 
-export const writeNotes = (paths: SandboxPaths, notes: Notes): Promise<void> =>
-  replaceFile(paths, notesOf(paths), JSON.stringify(notes));
+export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): Promise<void> =>
+  replaceFile(paths, notesPath(paths), JSON.stringify(notes));
 
 /** Reads the task request that an earlier run on this volume accepted, in canonical form; returns null if there is none. */
-export const readRequest = (paths: SandboxPaths): Promise<string | null> => readIfThere(requestOf(paths));
+export const readAcceptedRequest = (paths: SandboxPaths): Promise<string | null> =>
+  readIfThere(requestPath(paths));
 
-export const writeRequest = (paths: SandboxPaths, request: string): Promise<void> =>
-  replaceFile(paths, requestOf(paths), request);
+export const writeAcceptedRequest = (paths: SandboxPaths, request: string): Promise<void> =>
+  replaceFile(paths, requestPath(paths), request);
 
 /**
  * Replaces a file atomically and syncs it to disk. The draft's name is safe, since only the supervisor writes in this

@@ -18,13 +18,13 @@ export const sandboxPaths: SandboxPaths = {
   layer: "/var/lib/aimi",
 };
 
-export const journalOf = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
-export const requestOf = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
-export const notesOf = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
+export const journalPath = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
+export const requestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
+export const notesPath = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
 /**
  * The path of a file that reserves disk space: when the disk is full, the journal deletes the file to write the last
  * messages.
  */
-export const reserveOf = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
-export const outFolderOf = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
-export const socketOf = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;
+export const reserveFilePath = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
+export const outFolderPath = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
+export const supervisorSocketPath = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;

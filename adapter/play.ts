@@ -7,7 +7,10 @@ import { cleanText } from "../src/domain/clean-text.ts";
 import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
 
 /** Runs the steps of a scripted agent in the current folder and returns an exit code. Reads the steps as JSON from `input`. */
-export async function play(input: NodeJS.ReadableStream, say: (line: string) => void): Promise<number> {
+export async function runScriptedAgent(
+  input: NodeJS.ReadableStream,
+  say: (line: string) => void,
+): Promise<number> {
   const steps = JSON.parse(await text(input)) as ScriptSteps;
   for (const step of steps) {
     const code = await executeStep(step, say);

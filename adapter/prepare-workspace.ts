@@ -1,15 +1,15 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 import { runAsAgent } from "./agent-user.ts";
-import { CannotWork } from "./cannot-work.ts";
-import { type CommandLimit, gitIn } from "./git.ts";
-import type { History } from "./history.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
+import { createGit, type StartTimeLimit } from "./git.ts";
+import type { EarlierRuns } from "./history.ts";
 import type { WorkLimits } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
-import { readPlainFile } from "./plain-file.ts";
-import { CutOff, exitCodeOf } from "./program-end.ts";
+import { readRegularFileScript } from "./plain-file.ts";
+import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
-import { fetchBundle, removeLocks, type Workspace, workspaceIn } from "./workspace.ts";
-import { workspaceMark } from "./workspace-mark.ts";
+import { fetchBundle, openWorkspace, removeLocks, type Workspace } from "./workspace.ts";
+import { createWorkspaceReadyMarker } from "./workspace-mark.ts";
 
 export interface WorkspaceRequest {
   readonly paths: SandboxPaths;
@@ -19,8 +19,8 @@ export interface WorkspaceRequest {
   readonly baseCommit: string | null;
   /** The base commit that the first run on this volume chose; null in the first run. */
   readonly knownBase: string | null;
-  readonly history: Pick<History, "statusById" | "lastCheckpoint" | "lastBundle">;
-  readonly limit: CommandLimit;
+  readonly history: Pick<EarlierRuns, "statusById" | "lastCheckpoint" | "lastBundle">;
+  readonly limit: StartTimeLimit;
   readonly workLimits: WorkLimits;
   /** The content of `.git/info/exclude` in the first run on this volume; null in the first run. */
   readonly knownExclude: string | null;
@@ -34,25 +34,25 @@ export interface WorkspaceRequest {
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { paths, env, branch, repoUrl, history, limit } = request;
   const folder = paths.workspace;
-  const git = gitIn(folder, env, limit);
+  const git = createGit(folder, env, limit);
   // Removes pipes before git reads anything in the folder, since git would block on a pipe.
   await removeLocks({ folder, env, limit });
   // Lets git itself decide whether the text is a valid branch name.
-  if ((await git.ask(["check-ref-format", "--branch", branch])) !== 0)
-    throw new CannotWork(
+  if ((await git.runForExitCode(["check-ref-format", "--branch", branch])) !== 0)
+    throw new FatalWorkerError(
       "GIT_CHECKOUT_FAILED",
       `git does not accept ${JSON.stringify(branch)} as a branch name`,
     );
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
-  else if ((await git.ask(["rev-parse", "--git-dir"])) !== 0)
-    throw new CannotWork("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
+  else if ((await git.runForExitCode(["rev-parse", "--git-dir"])) !== 0)
+    throw new FatalWorkerError("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
 
   const base = request.knownBase ?? request.baseCommit ?? (await headOf(request));
-  if ((await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0)
-    throw new CannotWork("GIT_CHECKOUT_FAILED", `the base commit ${base} is not in the repository`);
+  if ((await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0)
+    throw new FatalWorkerError("GIT_CHECKOUT_FAILED", `the base commit ${base} is not in the repository`);
   const exclude = request.knownExclude ?? (await readExclude(request));
-  const mark = workspaceMark(paths);
-  const workspace = workspaceIn({
+  const mark = createWorkspaceReadyMarker(paths);
+  const workspace = openWorkspace({
     ...{ folder, env, branch, base, limit, exclude, mark },
     workLimits: request.workLimits,
   });
@@ -60,9 +60,12 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
 
   await attempt("GIT_CHECKOUT_FAILED", async () => {
     if (request.knownBase !== null && (await mark.isSet()) && (await hasGoodCommit(workspace, good)))
-      return workspace.settle();
+      return workspace.restoreBranch();
     await mark.whileUnmarked(async () => {
-      if (history.lastBundle !== null && (await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0)
+      if (
+        history.lastBundle !== null &&
+        (await git.runForExitCode(["cat-file", "-e", `${good}^{commit}`])) !== 0
+      )
         await fetchBundle(
           { folder, env, limit },
           { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
@@ -83,7 +86,7 @@ export async function rebuildWorkspace(
 ): Promise<void> {
   const { paths, env, repoUrl, limit } = request;
   const history = { statusById: new Map(), lastCheckpoint: { commit, bundle }, lastBundle: bundle };
-  await workspaceMark(paths).whileUnmarked(async () => {
+  await createWorkspaceReadyMarker(paths).whileUnmarked(async () => {
     // Empties the folder only if the repository came as a bundle; any other repository could not be fetched again.
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
@@ -100,17 +103,21 @@ const emptyFolder =
 
 /** Whether the branch exists and contains the last good commit. If so, the files in the workspace are worth keeping, too. */
 async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
-  if ((await git.ask(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0) return false;
-  if ((await git.ask(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
+  if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0)
+    return false;
+  if ((await git.runForExitCode(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
   return isAncestor(good, await tip());
 }
 
 /** Returns the commit at the repository's HEAD, which is the base commit if the request names none. */
 async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> {
-  const git = gitIn(paths.workspace, env, limit);
-  const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
+  const git = createGit(paths.workspace, env, limit);
+  const head = await git.runOrNull(["rev-parse", "--verify", "HEAD^{commit}"]);
   if (head === null)
-    throw new CannotWork("GIT_CHECKOUT_FAILED", "the repository has no commit that the work can start from");
+    throw new FatalWorkerError(
+      "GIT_CHECKOUT_FAILED",
+      "the repository has no commit that the work can start from",
+    );
   return head;
 }
 
@@ -120,7 +127,7 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
  */
 async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
-  const command = ["sh", "-c", readPlainFile, "sh", ".git/info/exclude"];
+  const command = ["sh", "-c", readRegularFileScript, "sh", ".git/info/exclude"];
   const read = await runAsAgent({ command, env, folder: paths.workspace, deadline: limited.signal });
   // Throws if the read was cut off, instead of returning an empty text: every later run uses the result.
   return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
@@ -130,15 +137,16 @@ async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: Works
   const folder = paths.workspace;
   const bundle = repoUrl.slice("bundle:".length).replace(/^\/aimi\//, `${paths.aimi}/`);
   await attempt("GIT_CLONE_FAILED", async () => {
-    const git = gitIn(folder, env, limit);
+    const git = createGit(folder, env, limit);
     const base = baseCommit;
-    if ((await git.ask(["rev-parse", "--git-dir"])) !== 0) {
+    if ((await git.runForExitCode(["rev-parse", "--git-dir"])) !== 0) {
       await git.run(["init", "--quiet"]);
-    } else if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) === 0) return;
+    } else if (base !== null && (await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) === 0)
+      return;
     await fetchBundle({ folder, env, limit }, { bundle, refspec: "+refs/*:refs/aimi/in/*" });
-    if ((await git.ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
+    if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
     // Returns without a checkout: `prepareWorkspace` reports a base commit that the bundle lacks.
-    if (base !== null && (await git.ask(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
+    if (base !== null && (await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
     const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
     const start = base ?? first;
     if (!start) throw new Error("the bundle has no branch");
@@ -150,7 +158,7 @@ async function attempt<Result>(code: WorkerErrorCode, work: () => Promise<Result
   try {
     return await work();
   } catch (error) {
-    if (error instanceof CutOff) throw error;
-    throw new CannotWork(code, error instanceof Error ? error.message : String(error));
+    if (error instanceof ProgramCutOffError) throw error;
+    throw new FatalWorkerError(code, error instanceof Error ? error.message : String(error));
   }
 }

@@ -20,7 +20,7 @@ import { join } from "node:path";
 import type { Probe } from "../src/domain/isolation.ts";
 
 /** Inspects this container from inside: how it is isolated, and whether the everyday operations of an agent work. */
-export async function probe(): Promise<Probe> {
+export async function probeSandbox(): Promise<Probe> {
   const status = readFileSync("/proc/self/status", "utf8");
   const field = (name: string): string | undefined =>
     new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(status)?.[1];

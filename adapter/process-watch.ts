@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { areUsedUp } from "../src/domain/process-limits.ts";
+import { areProcessesExhausted } from "../src/domain/process-limits.ts";
 import { findAgentProcesses, killAgentProcesses } from "./agent-user.ts";
 
 /** The number of processes and threads in the sandbox, and the maximum number. */
@@ -8,7 +8,7 @@ export interface ProcessCount {
   readonly most: number;
 }
 
-export interface ProcessSource {
+export interface ProcessCounter {
   count(): Promise<ProcessCount>;
   /** Returns how often the kernel has refused to create a process; always 0 if the kernel does not report it. */
   refusals(): Promise<number>;
@@ -26,7 +26,7 @@ export interface ProcessSpan extends AsyncDisposable {
    * A signal that aborts, with the reason, when the process limit stays reached; the watch then kills the agent's
    * processes.
    */
-  readonly usedUp: AbortSignal;
+  readonly limitReached: AbortSignal;
   /** Returns that the process limit was reached at some moment of the span, as the reason for a failure; null if it was not. */
   whyRefused(): Promise<string | null>;
 }
@@ -47,7 +47,7 @@ const parts = 8;
  * host.
  */
 export function watchProcesses(
-  source: ProcessSource | null,
+  source: ProcessCounter | null,
   onCount: OnCount,
   killAll: () => Promise<void> = killAgentProcesses,
 ): ProcessWatch {
@@ -68,7 +68,7 @@ export function watchProcesses(
     const seen = await look();
     if (seen === null) return;
     for (const span of spans) {
-      span.full = areUsedUp(seen) ? span.full + 1 : 0;
+      span.full = areProcessesExhausted(seen) ? span.full + 1 : 0;
       if (span.full >= fullLooks) span.usedUp.abort(usedUpReason(seen));
     }
   };
@@ -95,11 +95,12 @@ export function watchProcesses(
       highest = 0;
       spans.add(span);
       return {
-        usedUp: span.usedUp.signal,
+        limitReached: span.usedUp.signal,
         async whyRefused() {
           const seen = await look().catch(() => null);
           if (seen === null) return null;
-          const isRefused = (await source?.refusals()) !== refused || areUsedUp({ ...seen, now: highest });
+          const isRefused =
+            (await source?.refusals()) !== refused || areProcessesExhausted({ ...seen, now: highest });
           return isRefused ? usedUpReason(seen) : null;
         },
         async [Symbol.asyncDispose]() {
@@ -120,7 +121,7 @@ function usedUpReason({ most }: ProcessCount): string {
  * Finds where to count the processes: in the container's cgroup if it is visible, else by the per-user limit of the
  * sandbox's kernel. Returns null if there is no limit.
  */
-export async function findProcessSource(): Promise<ProcessSource | null> {
+export async function findProcessCounter(): Promise<ProcessCounter | null> {
   for (const folder of cgroups) {
     const source = sourceIn(folder);
     if (await source.count().catch(() => null)) return source;
@@ -129,7 +130,7 @@ export async function findProcessSource(): Promise<ProcessSource | null> {
   return most === null ? null : { count: () => countOfUser(most), refusals: async () => 0 };
 }
 
-function sourceIn(folder: string): ProcessSource {
+function sourceIn(folder: string): ProcessCounter {
   return {
     async count() {
       const [now, most] = await Promise.all([
@@ -155,7 +156,7 @@ async function numberIn(file: string): Promise<number> {
 async function countOfUser(most: number): Promise<ProcessCount> {
   const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).length;
   // Returns early at the limit: inspecting so many processes one by one would take too long.
-  if (areUsedUp({ now: all, most })) return { now: all, most };
+  if (areProcessesExhausted({ now: all, most })) return { now: all, most };
   const now = (await findAgentProcesses()).reduce((sum, { threads }) => sum + threads, 0);
   return { now, most };
 }

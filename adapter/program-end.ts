@@ -1,5 +1,5 @@
-import { showDuration } from "../src/domain/duration.ts";
-import { TimeOver } from "./work-clock.ts";
+import { formatDuration } from "../src/domain/duration.ts";
+import { TimeLimitReached } from "./work-clock.ts";
 
 /** How a program ended. Only `exited` is the program's own result; otherwise the program was ended or did not start. */
 export type ProgramEnd =
@@ -20,7 +20,7 @@ export interface EndedProgram {
 }
 
 /** Thrown when a program was cut off before its own end, so that its result is unknown. */
-export class CutOff extends Error {
+export class ProgramCutOffError extends Error {
   readonly end: ProgramEnd;
   readonly isOutOfMemory: boolean;
 
@@ -38,7 +38,7 @@ export function exitCodeOf(what: string, program: EndedProgram): number {
   // A failure counts only if memory sufficed: if the OOM killer ended a child process, the exit code says nothing about
   // the question.
   if (end.kind === "exited" && (end.code === 0 || !isOutOfMemory)) return end.code;
-  throw new CutOff(what, program);
+  throw new ProgramCutOffError(what, program);
 }
 
 /**
@@ -72,7 +72,7 @@ export function describeEnd(end: ProgramEnd): string {
     case "killed":
       return `was killed (${end.signal})`;
     case "deadline":
-      return `took longer than ${showDuration(end.ms)}`;
+      return `took longer than ${formatDuration(end.ms)}`;
     case "halted":
       return "was ended because the adapter stops all work";
     case "not-begun":
@@ -81,6 +81,6 @@ export function describeEnd(end: ProgramEnd): string {
 }
 
 /** Returns the end of a program that the adapter killed because a signal aborted with this reason. */
-export function programEndFor(reason: unknown): ProgramEnd {
-  return reason instanceof TimeOver ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
+export function programEndForAbortReason(reason: unknown): ProgramEnd {
+  return reason instanceof TimeLimitReached ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

@@ -4,7 +4,7 @@ import { findTaskFileProblems } from "../src/domain/task-file-problems.ts";
 import validateScript from "../src/schema/generated/script-agent.js";
 import validateTasks from "../src/schema/generated/tasks.js";
 import { agentKinds } from "./agents/agents.ts";
-import { CannotWork } from "./cannot-work.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
 
 interface Validator {
   (value: unknown): boolean;
@@ -34,10 +34,10 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
 /** Validates a task file. Throws `CannotWork` with the first problem if the task file is invalid. */
 export function checkTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
-  if (problem) throw new CannotWork("TASK_FILE_INVALID", problem);
+  if (problem) throw new FatalWorkerError("TASK_FILE_INVALID", problem);
   const taskFile = value as TaskFile;
   const [first] = findTaskFileProblems(taskFile);
-  if (first) throw new CannotWork("TASK_FILE_INVALID", `${first.pointer} ${first.problem}`);
+  if (first) throw new FatalWorkerError("TASK_FILE_INVALID", `${first.pointer} ${first.problem}`);
   return taskFile;
 }
 

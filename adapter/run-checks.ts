@@ -1,14 +1,14 @@
 import { mkdir, open } from "node:fs/promises";
 import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
-import { tailOf } from "../src/domain/fit-message.ts";
+import { truncateTextStart } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
-import { outFolderOf, type SandboxPaths } from "./places.ts";
+import { outFolderPath, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { CutOff, shellExitCode } from "./program-end.ts";
+import { ProgramCutOffError, shellExitCode } from "./program-end.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-export interface CheckRun {
+export interface ChecksToRun {
   readonly storyId: string;
   readonly commands: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export async function runChecks(
     clock,
     processes,
   }: { readonly paths: SandboxPaths; readonly clock: WorkClock; readonly processes: ProcessWatch },
-  { storyId, commands, env, limitMs }: CheckRun,
+  { storyId, commands, env, limitMs }: ChecksToRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
   const results: CheckResult[] = [];
@@ -51,10 +51,10 @@ export async function runChecks(
     await using span = await processes.begin();
     const { end, isOutOfMemory, stdout, stderr } = await runAsAgent(
       {
-        ...{ command: ["sh", "-c", command], env, folder: paths.workspace, keep: keptLog },
-        ...{ deadline: limit.signal, leavesOthers: true },
+        ...{ command: ["sh", "-c", command], env, folder: paths.workspace, maxOutputLength: keptLog },
+        ...{ deadline: limit.signal, returnsOnExit: true },
       },
-      AbortSignal.any([signal, span.usedUp]),
+      AbortSignal.any([signal, span.limitReached]),
     );
     const hasPassed = end.kind === "exited" && end.code === 0;
     const whyRefused = hasPassed ? null : await span.whyRefused();
@@ -64,20 +64,20 @@ export async function runChecks(
     const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
     // Throws without a verdict, because a check that never started proves nothing.
-    if (end.kind === "not-begun") throw new CutOff(`\`${command}\``, { end, isOutOfMemory });
+    if (end.kind === "not-begun") throw new ProgramCutOffError(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
     await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({
       command: cleanText(command),
       exitCode,
       durationMs,
-      output: tailOf(output.trim(), forHost),
+      output: truncateTextStart(output.trim(), forHost),
     });
     if (exitCode !== 0) {
       const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
       const result =
         resultOf(exitCode, limitMs) + (lacked === null ? "" : `, the sandbox ran out of ${lacked}`);
-      return { results, failed: { command, result, output: tailOf(output, forAgent), lacked } };
+      return { results, failed: { command, result, output: truncateTextStart(output, forAgent), lacked } };
     }
   }
   return { results, failed: null };
@@ -94,7 +94,7 @@ function resultOf(exitCode: number | null, limitMs: number): string {
  * the disk watch reports.
  */
 async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
-  const folder = `${outFolderOf(paths)}/checks`;
+  const folder = `${outFolderPath(paths)}/checks`;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await using file = await open(`${folder}/${storyId}.log`, "a", 0o600);

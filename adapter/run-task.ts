@@ -1,40 +1,40 @@
-import { showDuration } from "../src/domain/duration.ts";
+import { formatDuration } from "../src/domain/duration.ts";
 import type { CommitAuthor, Completion, TaskRequestPayload } from "../src/domain/generated/acp.ts";
-import { activityFeed } from "./activity-feed.ts";
-import { findVersion, takeTurn } from "./agent-turn.ts";
+import { createActivityFeed } from "./activity-feed.ts";
+import { findAgentVersion, runTurn } from "./agent-turn.ts";
 import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
-import { CannotWork } from "./cannot-work.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
 import { bundleTaskWork, executeTask } from "./carry-out-task.ts";
-import { CommandTime } from "./command-time.ts";
-import { earlierConversation, publishableId } from "./conversations.ts";
+import { CommandTimeLimits } from "./command-time.ts";
+import { findEarlierConversationId, toPublishableConversationId } from "./conversations.ts";
 import { diskCheckMs, watchDisk } from "./disk-watch.ts";
-import { every } from "./every.ts";
+import { repeatEvery } from "./every.ts";
 import { GitFailure } from "./git.ts";
-import type { History } from "./history.ts";
+import type { EarlierRuns } from "./history.ts";
 import type { Journal } from "./journal.ts";
-import { type Notes, writeNotes } from "./notes.ts";
+import { type RecoveryNotes, writeRecoveryNotes } from "./notes.ts";
 import type { SandboxPaths } from "./places.ts";
-import { readPlainFile } from "./plain-file.ts";
+import { readRegularFileScript } from "./plain-file.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
-import { findProcessSource, watchProcesses } from "./process-watch.ts";
-import { CutOff, exitCodeOf } from "./program-end.ts";
+import { findProcessCounter, watchProcesses } from "./process-watch.ts";
+import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
 import { checkTaskFile, limitsOf } from "./request.ts";
 import { Snapshots } from "./snapshots.ts";
-import { Spending } from "./spending.ts";
-import type { Status } from "./status.ts";
-import { TaskLimit } from "./task-limit.ts";
+import { UsageTracker } from "./spending.ts";
+import type { SupervisorStatus } from "./status.ts";
+import { TaskLimitReached } from "./task-limit.ts";
 import type { WorkClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface RunDeps {
   readonly paths: SandboxPaths;
   readonly clock: WorkClock;
-  readonly status: Status;
+  readonly status: SupervisorStatus;
   readonly journal: Journal;
-  readonly history: History;
-  readonly notes: Notes;
+  readonly history: EarlierRuns;
+  readonly notes: RecoveryNotes;
   readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
   readonly credentials: () => Readonly<Record<string, string>>;
@@ -68,12 +68,13 @@ export interface TaskRun {
 export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
-  const commands = new CommandTime(clock, cancelled);
+  const commands = new CommandTimeLimits(clock, cancelled);
   const started: StartedParts = { workspace: null, snapshots: null };
   try {
     return await executeRequest(deps, run, { commands, started });
   } catch (error) {
-    const isStopped = cancelled.aborted && (error === cancelled.reason || error instanceof CutOff);
+    const isStopped =
+      cancelled.aborted && (error === cancelled.reason || error instanceof ProgramCutOffError);
     if (!isStopped) throw failureOf(error);
     using _last = commands.extend(Math.min(status.graceMs, lastCommandsMs));
     const env = environmentOf(deps.env, paths, request);
@@ -89,20 +90,21 @@ interface StartedParts {
 
 /** Converts the error of a task that was not cancelled to `CannotWork`. Returns a `CutOff` unchanged if a retry may succeed. */
 function failureOf(error: unknown): unknown {
-  if (error instanceof GitFailure) return new CannotWork("GIT_CHECKOUT_FAILED", error.message);
-  if (!(error instanceof CutOff)) return error;
-  if (error.isOutOfMemory) return new CannotWork("CONTAINER_OOM", error.message);
-  return error.end.kind === "deadline" ? new CannotWork("AGENT_STALLED", error.message) : error;
+  if (error instanceof GitFailure) return new FatalWorkerError("GIT_CHECKOUT_FAILED", error.message);
+  if (!(error instanceof ProgramCutOffError)) return error;
+  if (error.isOutOfMemory) return new FatalWorkerError("CONTAINER_OOM", error.message);
+  return error.end.kind === "deadline" ? new FatalWorkerError("AGENT_STALLED", error.message) : error;
 }
 
 async function executeRequest(
   deps: RunDeps,
   { request, halt }: TaskRun,
-  { commands, started }: { readonly commands: CommandTime; readonly started: StartedParts },
+  { commands, started }: { readonly commands: CommandTimeLimits; readonly started: StartedParts },
 ): Promise<RunEnd> {
   const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
-  if (!agent) throw new CannotWork("REQUEST_INVALID", "the task request names an unknown kind of agent");
+  if (!agent)
+    throw new FatalWorkerError("REQUEST_INVALID", "the task request names an unknown kind of agent");
   const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
   const limits = limitsOf(request);
@@ -110,9 +112,9 @@ async function executeRequest(
   const wallClock = watches.use(clock.after(limits.wallClockMs));
   wallClock.signal.addEventListener("abort", () =>
     halt.abort(
-      new TaskLimit(
+      new TaskLimitReached(
         "AGENT_LIMIT_REACHED",
-        `the task reached its time limit of ${showDuration(limits.wallClockMs)}`,
+        `the task reached its time limit of ${formatDuration(limits.wallClockMs)}`,
         "result",
       ),
     ),
@@ -129,8 +131,8 @@ async function executeRequest(
   };
   const workspace = await prepareWorkspace(workspaceRequest);
   started.workspace = workspace;
-  let notes: Notes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
-  await writeNotes(paths, notes);
+  let notes: RecoveryNotes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
+  await writeRecoveryNotes(paths, notes);
   using reading = commands.limit(commandMs);
   const taskFile = checkTaskFile(
     request.taskFile ?? (await readTaskFile(request, { env, paths, deadline: reading.signal })),
@@ -139,15 +141,17 @@ async function executeRequest(
   await checkAgent(deps, agent, { request, env: agentEnv(), deadline: version.signal });
   status.phase = "running";
 
-  const feed = activityFeed((payload) => void journal.append({ type: "activity", payload }).catch(() => {}));
-  const spending = new Spending(
+  const feed = createActivityFeed(
+    (payload) => void journal.append({ type: "activity", payload }).catch(() => {}),
+  );
+  const spending = new UsageTracker(
     history.usage,
     (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
   );
   const snapshots = new Snapshots({ paths, workspace, env, author });
   started.snapshots = snapshots;
   watches.defer(
-    every(limits.snapshotMs, async () => {
+    repeatEvery(limits.snapshotMs, async () => {
       if (status.idleness !== null && status.storyId !== null) await snapshots.takeSoon(status.storyId);
     }),
   );
@@ -156,12 +160,14 @@ async function executeRequest(
     onMeasured: (bytes) => {
       status.diskBytes = bytes;
     },
-    onTooFull: (message) => halt.abort(new TaskLimit("DISK_FULL", message, "nothing")),
+    onTooFull: (message) => halt.abort(new TaskLimitReached("DISK_FULL", message, "nothing")),
   });
   // Not awaited: the checks of the free space must go on during a measurement, which may take long.
-  watches.defer(every(diskCheckMs, async () => void checkDisk().catch(() => {})));
+  watches.defer(repeatEvery(diskCheckMs, async () => void checkDisk().catch(() => {})));
   const processes = watches.use(
-    watchProcesses(await findProcessSource(), (highest, isMarkedRise) => status.count(highest, isMarkedRise)),
+    watchProcesses(await findProcessCounter(), (highest, isMarkedRise) =>
+      status.count(highest, isMarkedRise),
+    ),
   );
   const work = { paths, workspace, env };
   const completion = await executeTask(
@@ -171,31 +177,31 @@ async function executeRequest(
       onStory: (storyId) => {
         status.storyId = storyId;
       },
-      record: (message) => {
+      appendToJournal: (message) => {
         // Keeps the order of events: publishes the agent's last activity before the story's outcome.
         feed.flush();
         return journal.append(message);
       },
-      conversationOf: (storyId) => publishableId(notes.conversations[storyId]),
+      conversationOf: (storyId) => toPublishableConversationId(notes.conversations[storyId]),
       snapshot: (storyId) => snapshots.take(storyId),
       rebuild: (good) =>
         rebuildWorkspace(
           { ...workspaceRequest, knownBase: workspace.base, knownExclude: workspace.exclude },
           good,
         ),
-      takeTurn: async (turn, signal) => {
+      runTurn: async (turn, signal) => {
         const { storyId } = turn;
-        const end = await takeTurn(
+        const end = await runTurn(
           {
             ...{ paths, clock, processes, agent, limits, env: agentEnv },
             graceMs: () => status.graceMs,
             conversation: {
               get id() {
-                return notes.conversations[storyId] ?? earlierConversation(request, storyId);
+                return notes.conversations[storyId] ?? findEarlierConversationId(request, storyId);
               },
               async keep(id) {
                 notes = { ...notes, conversations: { ...notes.conversations, [storyId]: id } };
-                await writeNotes(paths, notes);
+                await writeRecoveryNotes(paths, notes);
               },
             },
             report: ({ kind, summary }) => feed.report({ storyId, kind, summary }),
@@ -221,13 +227,13 @@ async function executeRequest(
 async function stop(
   at: { readonly paths: SandboxPaths; readonly env: Readonly<Record<string, string>> },
   { workspace, snapshots }: StartedParts,
-  { storyId }: Status,
+  { storyId }: SupervisorStatus,
 ): Promise<Completion["payload"]> {
   await killAgentProcesses();
   const end = { status: "stopped", errors: [] } as const;
   try {
     if (workspace === null) return { ...nothingMade, ...end };
-    await workspace.settle();
+    await workspace.restoreBranch();
     if (storyId !== null) await snapshots?.take(storyId);
     return { ...(await bundleTaskWork({ ...at, workspace })), ...end };
   } catch {
@@ -260,15 +266,21 @@ async function readTaskFile(
     readonly deadline: AbortSignal;
   },
 ): Promise<unknown> {
-  const command = ["sh", "-c", readPlainFile, "sh", taskFilePath];
-  const read = await runAsAgent({ command, env, folder: paths.workspace, keep: 16 << 20, deadline });
+  const command = ["sh", "-c", readRegularFileScript, "sh", taskFilePath];
+  const read = await runAsAgent({
+    command,
+    env,
+    folder: paths.workspace,
+    maxOutputLength: 16 << 20,
+    deadline,
+  });
   if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
-    throw new CannotWork("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
+    throw new FatalWorkerError("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
   const { stdout } = read;
   try {
     return JSON.parse(stdout);
   } catch (error) {
-    throw new CannotWork(
+    throw new FatalWorkerError(
       "TASK_FILE_INVALID",
       `${taskFilePath}: ${error instanceof Error ? error.message : ""}`,
     );
@@ -291,13 +303,13 @@ async function checkAgent(
 ): Promise<void> {
   const requested = request.agent ?? { kind: "claude" };
   if (agent.needsOneOf.length > 0 && !agent.needsOneOf.some((name) => env[name]))
-    throw new CannotWork(
+    throw new FatalWorkerError(
       "MISSING_ENV_VAR",
       `the agent ${agent.kind} needs one of these variables: ${agent.needsOneOf.join(", ")}`,
     );
-  const { isThere, version } = await findVersion(agent, requested, { paths, env, deadline });
+  const { isThere, version } = await findAgentVersion(agent, requested, { paths, env, deadline });
   if (!isThere)
-    throw new CannotWork(
+    throw new FatalWorkerError(
       "AGENT_NOT_FOUND",
       `the sandbox's image does not contain the program ${agent.program(requested)}`,
     );

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { storeBundle } from "./exports.ts";
-import type { CommandLimit } from "./git.ts";
-import type { History } from "./history.ts";
-import { outFolderOf, type SandboxPaths } from "./places.ts";
-import { CutOff } from "./program-end.ts";
+import type { StartTimeLimit } from "./git.ts";
+import type { EarlierRuns } from "./history.ts";
+import { outFolderPath, type SandboxPaths } from "./places.ts";
+import { ProgramCutOffError } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
@@ -86,14 +86,14 @@ export async function restoreSnapshot(
   }: {
     readonly paths: SandboxPaths;
     readonly env: SnapshotDeps["env"];
-    readonly limit: CommandLimit;
-    readonly history: Pick<History, "statusById">;
+    readonly limit: StartTimeLimit;
+    readonly history: Pick<EarlierRuns, "statusById">;
   },
   workspace: Workspace,
   good: string,
 ): Promise<void> {
   const [storyId] = [...history.statusById].find(([, status]) => status === "in_progress") ?? [];
-  const bundle = `${outFolderOf(paths)}/${bundleName}`;
+  const bundle = `${outFolderPath(paths)}/${bundleName}`;
   if (storyId === undefined || !(await stat(bundle).catch(() => null))) return;
   const ref = refOf(storyId);
   const folder = paths.workspace;
@@ -102,7 +102,7 @@ export async function restoreSnapshot(
     (error: unknown) => {
       // Throws: a fetch that was cut off does not prove that the bundle is unreadable, and the bundle may be the only
       // copy.
-      if (error instanceof CutOff) throw error;
+      if (error instanceof ProgramCutOffError) throw error;
       return false;
     },
   );

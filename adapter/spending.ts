@@ -7,7 +7,7 @@ const minIntervalMs = 1_000;
  * Sums the token usage and cost of all turns of an attempt. Publishes the total at most once per second, and at the
  * end of each turn.
  */
-export class Spending {
+export class UsageTracker {
   readonly #publish: (usage: UsageSoFar) => void;
   #before: TurnUsage;
   #turn: TurnUsage | null = null;

@@ -1,11 +1,11 @@
 import type { AdapterPhase, Hello } from "../src/domain/generated/acp.ts";
 import { heartbeatOf } from "./heartbeat.ts";
-import type { Idleness } from "./idleness.ts";
+import type { IdlenessDetector } from "./idleness.ts";
 import type { Envelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
 /** The supervisor's current state. It fills the envelope of every message, and the messages that are not journalled. */
-export class Status {
+export class SupervisorStatus {
   readonly swarmId: string;
   readonly attempt: number;
   readonly version: string;
@@ -16,7 +16,7 @@ export class Status {
   agent: Hello["payload"]["agent"] = null;
   diskBytes = 0;
   /** Tracks how long the agent has been idle in the current turn; null between turns. */
-  idleness: Idleness | null = null;
+  idleness: IdlenessDetector | null = null;
   /** The highest number of processes in the current turn or check; null before the first count. */
   processes: ProcessCount | null = null;
   /** Sends a heartbeat at once, in addition to those at the regular interval. */

@@ -1,16 +1,16 @@
 import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
 import {
+  continuePrompt,
   type EarlierStory,
-  evidencePrompt,
-  goOnPrompt,
   repairPrompt,
+  reworkPrompt,
   storyPrompt,
 } from "../src/domain/story-prompt.ts";
 import type { Turn } from "./agents/agent.ts";
 import type { FailedCheck } from "./run-checks.ts";
 
-export interface StoryTurnsOf {
+export interface StoryTurnsInput {
   readonly request: TaskRequestPayload;
   readonly taskFile: TaskFile;
   readonly story: UserStory;
@@ -26,23 +26,23 @@ export interface StoryTurns {
   repair(failed: FailedCheck): Turn;
 }
 
-export function storyTurns({ request, taskFile, story, earlier, checks }: StoryTurnsOf): StoryTurns {
+export function createStoryTurns({ request, taskFile, story, earlier, checks }: StoryTurnsInput): StoryTurns {
   const taskTitle = taskFile.metadata.title;
-  const evidence = request.evidence?.storyId === story.id ? evidencePrompt(request.evidence) : null;
+  const evidence = request.evidence?.storyId === story.id ? reworkPrompt(request.evidence) : null;
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
   const fullPrompt = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
   // `promptAfresh` repeats the whole story for an agent that has lost the conversation or never stores one.
   const later = (prompt: string): Turn => ({
     ...{ ...common, prompt, continues: true },
-    promptAfresh: `${fullPrompt}\n\n${prompt}`,
+    promptForNewConversation: `${fullPrompt}\n\n${prompt}`,
   });
   return {
     first: () =>
       evidence !== null && request.evidence?.isKept
-        ? { ...common, prompt: evidence, continues: true, promptAfresh: fullPrompt }
+        ? { ...common, prompt: evidence, continues: true, promptForNewConversation: fullPrompt }
         : { ...common, prompt: fullPrompt, continues: false },
-    resume: () => later(goOnPrompt(story.id)),
+    resume: () => later(continuePrompt(story.id)),
     repair: (failed) => later(repairPrompt({ storyId: story.id, ...failed })),
   };
 }

@@ -1,22 +1,22 @@
 import { mkdir } from "node:fs/promises";
 import { gatewayPort } from "../src/domain/door-port.ts";
 import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
-import { openListeners } from "../src/wire/listeners.ts";
-import { CannotWork } from "./cannot-work.ts";
+import { openJournalServer } from "../src/wire/listeners.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
 import { openHostInbox } from "./desk.ts";
-import { readHistory } from "./history.ts";
+import { readEarlierRuns } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
-import { readNotes, readRequest, writeRequest } from "./notes.ts";
+import { readAcceptedRequest, readRecoveryNotes, writeAcceptedRequest } from "./notes.ts";
 import { forwardToGateway } from "./pass-on.ts";
-import { outFolderOf, type SandboxPaths, socketOf } from "./places.ts";
-import { CutOff } from "./program-end.ts";
+import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./places.ts";
+import { ProgramCutOffError } from "./program-end.ts";
 import { canonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
-import { Status } from "./status.ts";
-import { TaskLimit } from "./task-limit.ts";
+import { SupervisorStatus } from "./status.ts";
+import { TaskLimitReached } from "./task-limit.ts";
 import { WorkClock } from "./work-clock.ts";
 
-export interface SuperviseDeps {
+export interface SuperviseTaskDeps {
   readonly paths: SandboxPaths;
   /** The environment variables with which the container was created. */
   readonly env: Readonly<Record<string, string>>;
@@ -38,12 +38,18 @@ const engineGraceMs = 2_000;
  * Runs one task, from the host's request to the host's acknowledgement of the last message. Returns the container's
  * exit code.
  */
-export async function supervise({ paths, env, version, stopped, complain }: SuperviseDeps): Promise<number> {
-  await mkdir(outFolderOf(paths), { recursive: true, mode: 0o700 });
-  const known = await readRequest(paths);
-  const notes = await readNotes(paths);
+export async function superviseTask({
+  paths,
+  env,
+  version,
+  stopped,
+  complain,
+}: SuperviseTaskDeps): Promise<number> {
+  await mkdir(outFolderPath(paths), { recursive: true, mode: 0o700 });
+  const acceptedRequest = await readAcceptedRequest(paths);
+  const notes = await readRecoveryNotes(paths);
   const clock = new WorkClock();
-  const status = new Status(env, version);
+  const status = new SupervisorStatus(env, version);
   const halt = new AbortController();
   const cancelled = new AbortController();
   // Aborts both signals: a limit may have aborted `halt` before, and only `cancelled` ends the work that follows a limit.
@@ -55,15 +61,15 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
   await using journal = await openJournal(paths, {
     envelope: () => status.envelope(),
     onFull: () =>
-      halt.abort(new TaskLimit("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
+      halt.abort(new TaskLimitReached("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
   // Reads the journal after `openJournal`, which removes an incomplete last message that no listener got.
-  const history = await readHistory(readJournal(paths));
+  const history = await readEarlierRuns(readJournal(paths));
   const inbox = openHostInbox({
-    ...{ status, journal, known, clock, complain },
+    ...{ status, journal, acceptedRequest, clock, complain },
     onCancel: cancel,
   });
-  await using listeners = await openListeners(socketOf(paths), {
+  await using listeners = await openJournalServer(supervisorSocketPath(paths), {
     journal,
     hello: () => status.hello(journal.lastSeq),
     onMessage: inbox.receive,
@@ -86,14 +92,14 @@ export async function supervise({ paths, env, version, stopped, complain }: Supe
 
   const code = await work();
   status.phase = "finished";
-  if (listeners.count > 0) await inbox.acknowledged(journal.lastSeq, AbortSignal.timeout(acknowledgeMs));
+  if (listeners.count > 0) await inbox.waitForAck(journal.lastSeq, AbortSignal.timeout(acknowledgeMs));
   return code;
 
   async function work(): Promise<number> {
     try {
-      const request = await inbox.request(halt.signal);
+      const request = await inbox.waitForRequest(halt.signal);
       if (request === null) return cancelledCode;
-      if (known === null) await writeRequest(paths, canonicalRequest(request));
+      if (acceptedRequest === null) await writeAcceptedRequest(paths, canonicalRequest(request));
       // If the attempt has already ended, only sends its journal to the host again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);
@@ -125,16 +131,16 @@ function authorOf({ author }: TaskRequestPayload): CommitAuthor {
 }
 
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
-  if (error instanceof CutOff) {
+  if (error instanceof ProgramCutOffError) {
     // Journals no `error` or `completion` message, so that the host restarts the container and the work continues.
     complain(error.message);
     return cutOffCode;
   }
   const { code, message } =
-    error instanceof CannotWork || error instanceof TaskLimit
+    error instanceof FatalWorkerError || error instanceof TaskLimitReached
       ? error
       : { code: isFull(error) ? "DISK_FULL" : "UNKNOWN_ERROR", message: String(error) };
-  if (!(error instanceof CannotWork || error instanceof TaskLimit))
+  if (!(error instanceof FatalWorkerError || error instanceof TaskLimitReached))
     complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
   await journal
     .append({ type: "error", payload: { code, message: message.slice(0, 2_000) } })

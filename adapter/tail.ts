@@ -1,10 +1,10 @@
-import { maxLengthToHost } from "../src/domain/acp-messages.ts";
+import { maxLineBytesToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
-import { folderSignal, type GrowingLines, growingLines } from "../src/wire/growing-lines.ts";
-import { journalOf, type SandboxPaths } from "./places.ts";
+import { folderSignal, followJsonLines, type JsonLineFollower } from "../src/wire/growing-lines.ts";
+import { journalPath, type SandboxPaths } from "./places.ts";
 
-export interface TailOptions {
+export interface TailJournalOptions {
   /** The maximum number of earlier lines to print; null for all of them. */
   readonly last: number | null;
   /** A signal that ends the following of the journal; null to print only the messages so far. */
@@ -14,12 +14,12 @@ export interface TailOptions {
 const lookEveryMs = 500;
 
 /** Prints the journal for people, one line per message, and then follows the journal if `until` is set. */
-export async function tail(
+export async function tailJournal(
   paths: SandboxPaths,
-  { last, until }: TailOptions,
+  { last, until }: TailJournalOptions,
   print: (line: string) => void,
 ): Promise<void> {
-  const journal = growingLines(journalOf(paths), { maxLineLength: maxLengthToHost });
+  const journal = followJsonLines(journalPath(paths), { maxLineLength: maxLineBytesToHost });
   using changes = until && folderSignal(paths.aimi, { everyMs: lookEveryMs }, until);
   const newest: string[] = [];
   for await (const line of descriptions(journal)) {
@@ -34,8 +34,8 @@ export async function tail(
   }
 }
 
-async function* descriptions(journal: GrowingLines): AsyncGenerator<string> {
-  for await (const message of journal.news()) {
+async function* descriptions(journal: JsonLineFollower): AsyncGenerator<string> {
+  for await (const message of journal.readNewLines()) {
     const line = describe(message as AcpMessage);
     if (line !== null) yield line;
   }

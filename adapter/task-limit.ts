@@ -1,7 +1,7 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
 /** The abort reason when the whole task has reached a limit: the current story fails, and no other story starts. */
-export class TaskLimit extends Error {
+export class TaskLimitReached extends Error {
   readonly code: WorkerErrorCode;
   /**
    * What the task leaves. `result`: a result with the completed stories. `nothing`: no result, and no later run could
@@ -9,7 +9,7 @@ export class TaskLimit extends Error {
    */
   readonly leaves: "result" | "nothing";
 
-  constructor(code: WorkerErrorCode, message: string, leaves: TaskLimit["leaves"]) {
+  constructor(code: WorkerErrorCode, message: string, leaves: TaskLimitReached["leaves"]) {
     super(message);
     this.name = "TaskLimit";
     this.code = code;

@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
-import { outFolderOf, type SandboxPaths } from "./places.ts";
+import { outFolderPath, type SandboxPaths } from "./places.ts";
 
 /** The maximum number of bytes that the transcript stores of one turn; a story may have several turns. */
 const maxBytes = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ export interface Transcript extends Disposable {
 }
 
 export function openTranscript(paths: SandboxPaths, storyId: string): Transcript {
-  const folder = `${outFolderOf(paths)}/transcript`;
+  const folder = `${outFolderPath(paths)}/transcript`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);
   let left = maxBytes;

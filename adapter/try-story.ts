@@ -2,9 +2,9 @@ import type { CheckResult } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 import { killAgentProcesses } from "./agent-user.ts";
 import type { Turn } from "./agents/agent.ts";
-import type { Failure, StoryDeps, StoryStart, Success } from "./carry-out-story.ts";
+import type { StoryDeps, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
 import { type FailedCheck, runChecks } from "./run-checks.ts";
-import { storyTurns } from "./story-turns.ts";
+import { createStoryTurns } from "./story-turns.ts";
 
 /**
  * The codes of failures after which another attempt may succeed. An agent whose key was refused, or that reached a
@@ -16,23 +16,23 @@ const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CON
  * Runs the agent and the checks of a story, and lets the agent repair the work, until the checks pass or no attempt
  * is left. Commits nothing.
  */
-export async function tryStory(
+export async function runStoryUntilChecksPass(
   deps: StoryDeps,
-  start: StoryStart,
+  start: StoryToRun,
   signal: AbortSignal,
-): Promise<Success | Failure> {
+): Promise<StorySuccess | StoryFailure> {
   const { workspace, limits, clock } = deps;
-  const { story, from, good, isResumed } = start;
+  const { story, startCommit, lastGoodCommit, isResumed } = start;
   const checks = checksOf(deps, story);
-  const turns = storyTurns({ ...deps, ...start, checks });
+  const turns = createStoryTurns({ ...deps, ...start, checks });
   let turn: Turn | null = isResumed ? turns.resume() : turns.first();
   // If the earlier run crashed after the commit of this story, skips the agent's turn: only the checks are missing.
-  if (isResumed && (await isCommittedFor(deps, story, from))) turn = null;
+  if (isResumed && (await isCommittedFor(deps, story, startCommit))) turn = null;
 
   for (let repairs = 0, attempts = 1; ; ) {
     if (turn !== null) {
       const pauses = clock.pauses;
-      const end = await deps.takeTurn(turn, signal);
+      const end = await deps.runTurn(turn, signal);
       signal.throwIfAborted();
       if (end.kind === "interrupted") throw new Error("A turn was interrupted, but no signal was aborted");
       if (end.kind === "failed") {
@@ -49,15 +49,16 @@ export async function tryStory(
       }
     }
     await killAgentProcesses();
-    await workspace.settle();
-    if (!(await workspace.isAncestor(good, await workspace.tip())))
+    await workspace.restoreBranch();
+    if (!(await workspace.isAncestor(lastGoodCommit, await workspace.tip())))
       return {
         ...{ code: "HISTORY_REWRITTEN", scope: "story" },
-        message: `the agent rewrote the branch: the branch no longer contains the last good commit ${good.slice(0, 10)}`,
+        message: `the agent rewrote the branch: the branch no longer contains the last good commit ${lastGoodCommit.slice(0, 10)}`,
       };
     const tree = await workspace.writeTree();
     await deps.snapshot(story.id);
-    const isChanged = tree !== (await workspace.treeOf(from)) || (await workspace.tip()) !== from;
+    const isChanged =
+      tree !== (await workspace.treeOf(startCommit)) || (await workspace.tip()) !== startCommit;
     if (!isChanged && checks.length === 0 && story.mayBeEmpty !== true)
       return {
         ...{ code: "NOTHING_CHANGED", scope: "story" },
@@ -96,7 +97,7 @@ async function isCommittedFor(
 
 const lackCodes = { memory: "CONTAINER_OOM", processes: "PROCESSES_EXHAUSTED" } as const;
 
-function checkFailure(failed: FailedCheck, checks: readonly CheckResult[], repairs: number): Failure {
+function checkFailure(failed: FailedCheck, checks: readonly CheckResult[], repairs: number): StoryFailure {
   const tries = repairs === 0 ? "" : ` after ${repairs} ${repairs === 1 ? "repair" : "repairs"}`;
   return {
     code: failed.lacked === null ? "VERIFY_FAILED" : lackCodes[failed.lacked],

@@ -1,5 +1,5 @@
 /** The abort reason of a signal whose time limit is over. */
-export class TimeOver extends Error {
+export class TimeLimitReached extends Error {
   readonly ms: number;
 
   constructor(ms: number) {
@@ -77,7 +77,7 @@ export class WorkClock {
   /** Returns a signal that aborts with `TimeOver` after `ms` of working time, unless it is disposed before. */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();
-    const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeOver(ms)) };
+    const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeLimitReached(ms)) };
     this.#deadlines.add(deadline);
     return { signal: controller.signal, [Symbol.dispose]: () => void this.#deadlines.delete(deadline) };
   }

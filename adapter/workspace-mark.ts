@@ -6,14 +6,14 @@ import type { SandboxPaths } from "./places.ts";
  * removes the mark before it checks out another commit and sets it again afterwards, so that a killed checkout leaves
  * no mark.
  */
-export interface WorkspaceMark {
+export interface WorkspaceReadyMarker {
   isSet(): Promise<boolean>;
   /** Runs the checkout `move` and removes the mark meanwhile. A nested checkout is part of the outer one. */
   whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
 /** Stores the mark in the container's own layer, like the workspace, so that both are lost together. */
-export function workspaceMark(paths: Pick<SandboxPaths, "layer">): WorkspaceMark {
+export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): WorkspaceReadyMarker {
   const file = `${paths.layer}/prepared`;
   let depth = 0;
 

@@ -2,13 +2,13 @@ import { open as openFile } from "node:fs/promises";
 import { cleanLines } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
-import { CannotWork } from "./cannot-work.ts";
+import { FatalWorkerError } from "./cannot-work.ts";
 import { authorVariables } from "./commit-words.ts";
-import { type CommandLimit, type Git, GitFailure, type GitRun, gitIn } from "./git.ts";
-import { measureWork, type WorkLimits } from "./measure-work.ts";
-import { removeBlockingGitFiles } from "./plain-file.ts";
+import { createGit, type Git, GitFailure, type GitRunOptions, type StartTimeLimit } from "./git.ts";
+import { checkWorkSize, type WorkLimits } from "./measure-work.ts";
+import { removeBlockingGitFilesScript } from "./plain-file.ts";
 import { exitCodeOf } from "./program-end.ts";
-import type { WorkspaceMark } from "./workspace-mark.ts";
+import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
 
 /** The copy of the repository in which the agent works. All methods run git as the agent's user. */
 export interface Workspace {
@@ -17,14 +17,14 @@ export interface Workspace {
   /** The commit where the task's branch started. */
   readonly base: string;
   readonly exclude: string;
-  readonly limit: CommandLimit;
-  readonly mark: WorkspaceMark;
+  readonly limit: StartTimeLimit;
+  readonly mark: WorkspaceReadyMarker;
   tip(): Promise<string>;
   /**
    * Points HEAD at the task's branch again, moves the branch to commits that the agent made on top of it, and removes
    * the locks of killed programs. Checks out no files.
    */
-  settle(): Promise<void>;
+  restoreBranch(): Promise<void>;
   /**
    * Writes a git tree of all files in the work folder that are not ignored, except those in `without`. Throws
    * `WorkTooLarge` if they are more than a task may commit.
@@ -57,11 +57,11 @@ export interface WorkspaceSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly branch: string;
   readonly base: string;
-  readonly limit: CommandLimit;
+  readonly limit: StartTimeLimit;
   readonly workLimits: WorkLimits;
   /** The content of `.git/info/exclude` before any agent ran, to which the adapter resets that file. */
   readonly exclude: string;
-  readonly mark: WorkspaceMark;
+  readonly mark: WorkspaceReadyMarker;
 }
 
 /**
@@ -86,7 +86,7 @@ const removalMs = 600_000;
  */
 const ownIndex = "aimi-index";
 
-export function workspaceIn({
+export function openWorkspace({
   folder,
   env,
   branch,
@@ -96,7 +96,7 @@ export function workspaceIn({
   mark,
   workLimits: limits,
 }: WorkspaceSpec): Workspace {
-  const git = gitIn(folder, env, limit);
+  const git = createGit(folder, env, limit);
   const ref = `refs/heads/${branch}`;
   const runIn = async (place: string, command: readonly string[]) => {
     using limited = limit();
@@ -114,7 +114,7 @@ export function workspaceIn({
     runIn("/", [
       "sh",
       "-c",
-      `chmod u+rwx "$1"; cd "$1" && ${restorePermissions}; ${removeBlockingGitFiles}`,
+      `chmod u+rwx "$1"; cd "$1" && ${restorePermissions}; ${removeBlockingGitFilesScript}`,
       "sh",
       folder,
     ]);
@@ -122,10 +122,10 @@ export function workspaceIn({
   const tip = (): Promise<string> =>
     git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
   const isAncestor = async (older: string, newer: string): Promise<boolean> =>
-    (await git.ask(["merge-base", "--is-ancestor", older, newer])) === 0;
+    (await git.runForExitCode(["merge-base", "--is-ancestor", older, newer])) === 0;
 
   /** Removes all files that are neither ignored nor in the index, whatever their number. */
-  async function clean(env: GitRun["env"] = {}): Promise<void> {
+  async function clean(env: GitRunOptions["env"] = {}): Promise<void> {
     try {
       await git.run(["clean", "-ffd", "--quiet"], { env, withinMs: removalMs });
     } catch (error) {
@@ -152,7 +152,7 @@ export function workspaceIn({
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
     for (const path of stdout.split("\0").filter(Boolean).slice(0, maxNested)) {
       const nested = path.replace(/^\.\//, "").replace(/\/\.git$/, "");
-      if ((await git.ask(["check-ignore", "--quiet", "--", nested])) === 0) continue;
+      if ((await git.runForExitCode(["check-ignore", "--quiet", "--", nested])) === 0) continue;
       if ((await git.run(["ls-tree", "HEAD", "--", nested])).startsWith("160000")) continue;
       await run('rm -rf -- "$1"', path);
     }
@@ -168,13 +168,13 @@ export function workspaceIn({
     tip,
     isAncestor,
 
-    async settle() {
+    async restoreBranch() {
       await open();
       await run(removeLeftovers, exclude);
-      if ((await git.ask(["rev-parse", "--verify", "--quiet", ref])) !== 0)
+      if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", ref])) !== 0)
         await git.run(["update-ref", ref, base]);
-      const head = await git.find(["rev-parse", "--verify", "HEAD^{commit}"]);
-      const current = await git.find(["symbolic-ref", "--quiet", "HEAD"]);
+      const head = await git.runOrNull(["rev-parse", "--verify", "HEAD^{commit}"]);
+      const current = await git.runOrNull(["symbolic-ref", "--quiet", "HEAD"]);
       if (current !== ref) {
         // Counts commits that the agent made beside the task's branch as work, if they descend from the branch.
         const before = await tip();
@@ -196,7 +196,7 @@ export function workspaceIn({
       const withIndex = { env: { GIT_INDEX_FILE: path } };
       await git.run(["read-tree", "--reset", "HEAD"], withIndex);
       // Measures the files before git reads their contents.
-      if (without.length === 0) await measureWork({ folder, git, limit, base, limits }, withIndex.env);
+      if (without.length === 0) await checkWorkSize({ folder, git, limit, base, limits }, withIndex.env);
       const others = without.map((path) => `:(exclude,literal)${path}`);
       await git.run(["add", "--all", "--", ".", ...others], withIndex);
       return git.run(["write-tree"], withIndex);
@@ -227,14 +227,14 @@ export function workspaceIn({
 
     async checkOut(commit) {
       const isIndexed = async (): Promise<boolean> =>
-        (await git.ask(["diff-index", "--cached", "--quiet", commit, "--"])) === 0;
+        (await git.runForExitCode(["diff-index", "--cached", "--quiet", commit, "--"])) === 0;
       if (!(await isIndexed()) || (await git.run(["status", "--porcelain", "--no-renames"])) !== "") {
         await moveTo(commit);
         const [missing] = (await git.run(["ls-files", "--deleted"])).split("\n");
         // Tolerates changed files, since files that git would write differently, such as other line endings, always
         // differ. A missing file is an error.
         if (missing !== "" || !(await isIndexed()))
-          throw new CannotWork(
+          throw new FatalWorkerError(
             "GIT_CHECKOUT_FAILED",
             `the work folder cannot be reset to the commit ${commit.slice(0, 10)}: ${missing || "the index"} differs`,
           );
@@ -254,7 +254,7 @@ export function workspaceIn({
  */
 export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
-  const command = ["sh", "-c", `${removeBlockingGitFiles}\nfind .git -name '*.lock' -type f -delete`];
+  const command = ["sh", "-c", `${removeBlockingGitFilesScript}\nfind .git -name '*.lock' -type f -delete`];
   exitCodeOf("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
 }
 
@@ -279,7 +279,7 @@ export async function fetchBundle(
   if (exitCodeOf("copying the bundle", copied) !== 0)
     throw new Error(`the bundle could not be copied: ${copied.stderr.trim()}`);
   try {
-    await gitIn(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);
+    await createGit(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);
   } finally {
     await runAsAgent({ command: ["rm", "-f", copy], env, folder, deadline: limited.signal });
   }

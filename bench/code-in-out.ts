@@ -76,7 +76,7 @@ export const code: Bench = {
       const ms = await timed(async () => {
         ids = await startAll(way);
       });
-      const facts = await Promise.all(ids.map((id) => containers.look(id, { withDisk: true })));
+      const facts = await Promise.all(ids.map((id) => containers.inspect(id, { withDisk: true })));
       disks.set(
         way,
         facts.reduce((sum, found) => sum + (found?.diskBytes ?? 0), 0),

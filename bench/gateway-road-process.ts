@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { forwardToGateway } from "../adapter/pass-on.ts";
-import { serverSocketOf } from "../gateway/places.ts";
-import { serve } from "../gateway/serve.ts";
+import { serverSocketPath } from "../gateway/places.ts";
+import { runGateway } from "../gateway/serve.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
 
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -14,9 +14,9 @@ const stations: Readonly<Record<string, (place: string, other: string) => Promis
   async gateway(own, door) {
     const paths = { own, shared: door };
     const stopped = new AbortController();
-    const addresses = [{ socket: serverSocketOf(paths) }];
-    void serve({ paths, addresses, version: "bench", stopped: stopped.signal, complain });
-    return serverSocketOf(paths);
+    const addresses = [{ socket: serverSocketPath(paths) }];
+    void runGateway({ paths, addresses, version: "bench", stopped: stopped.signal, complain });
+    return serverSocketPath(paths);
   },
 
   /** The loopback of a sandbox, and the way from there to the door. */

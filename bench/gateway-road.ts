@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { controlSocketOf } from "../gateway/places.ts";
+import { controlSocketPath } from "../gateway/places.ts";
 import type { AdmissionPayload, CallClosed, GatewayMessage } from "../src/domain/generated/gateway.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { eventually } from "../test/fakes/eventually.ts";
@@ -56,7 +56,7 @@ export async function openGatewayRoad(folder: string): Promise<GatewayRoad> {
   const [gateway, door] = await start(["gateway", paths.own, paths.shared], await shippedStart());
   const [, loopback] = await start(["loopback", door]);
 
-  const line = undo.use(await openLine(controlSocketOf(paths)));
+  const line = undo.use(await openLine(controlSocketPath(paths)));
   await line.admit(
     admissionOf([endpointAt(`http://127.0.0.1:${model}`)], {
       workers: workers.map((worker) => admittedWorker(worker)),

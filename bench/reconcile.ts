@@ -1,4 +1,4 @@
-import { listPath } from "../src/docker/list-containers.ts";
+import { containerListPath } from "../src/docker/list-containers.ts";
 import { type ContainerRecord, newSwarm, type SwarmState, withContainer } from "../src/domain/swarm-state.ts";
 import { type ContainerEngine, labels } from "../src/ports/engine.ts";
 import { checkState } from "../src/swarm/check-state.ts";
@@ -52,7 +52,7 @@ export const reconcileBench: Bench = {
         );
         return ms;
       },
-      theirs: () => timed(async () => JSON.parse(await one.call("GET", listPath(scopeOf(count))))),
+      theirs: () => timed(async () => JSON.parse(await one.call("GET", containerListPath(scopeOf(count))))),
     });
     if (engine === null || isShort) return { comparisons: [ofSocket(500)] };
 
@@ -65,7 +65,7 @@ export const reconcileBench: Bench = {
         ...{ against: "one list of the engine's", goal: { sign: "≤", ratio: 1.3 } },
         note: "containers on the real engine, everything agrees",
         ours: () => timed(() => compared(engine, made)),
-        theirs: () => timed(async () => JSON.parse(await raw.call("GET", listPath(scopeOf(count))))),
+        theirs: () => timed(async () => JSON.parse(await raw.call("GET", containerListPath(scopeOf(count))))),
       });
       if (docker === null) absent("docker inspect", "there is no docker command");
       else

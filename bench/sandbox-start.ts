@@ -1,5 +1,5 @@
 import { sandboxAt } from "../src/sandbox/sandbox.ts";
-import { defaultCommandTimeoutMs, defaultOutputLimit } from "../src/sandbox/sandbox-defaults.ts";
+import { defaultCommandTimeoutMs, defaultMaxOutputLength } from "../src/sandbox/sandbox-defaults.ts";
 import { type Bench, nothing, timed } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
 import { flagsFor, specFor } from "./containers.ts";
@@ -30,7 +30,7 @@ export const sandboxes: Bench = {
         isolation: "shared-kernel",
         diskLimit: "watched",
       },
-      ...{ commandTimeoutMs: defaultCommandTimeoutMs, outputLimit: defaultOutputLimit },
+      ...{ commandTimeoutMs: defaultCommandTimeoutMs, outputLimit: defaultMaxOutputLength },
     });
     const comparisons: Comparison[] = [
       {

@@ -7,7 +7,7 @@ import writeFileAtomic from "write-file-atomic";
 import { newSwarm, type SwarmState, withContainer, withRecord } from "../src/domain/swarm-state.ts";
 import { parseState } from "../src/schema/read-document.ts";
 import { kernelLock } from "../src/state/kernel-lock.ts";
-import { ownedState } from "../src/state/owned-state.ts";
+import { openOwnerState } from "../src/state/owned-state.ts";
 import { stateFile } from "../src/state/state-file.ts";
 import { stateStore } from "../src/state/state-store.ts";
 import { type Bench, type Growth, refuse, timed } from "./bench.ts";
@@ -129,7 +129,7 @@ function storeIn(folder: string): ReturnType<typeof stateStore> {
 }
 
 async function ownerUpdate(folder: string): Promise<{ update: Update; close: () => Promise<void> }> {
-  const owner = ownedState({
+  const owner = openOwnerState({
     file: stateFile(placesIn(folder), parseState),
     lock: kernelLock(join(folder, "state.lock"), "bench"),
     clock,

@@ -8,7 +8,7 @@ import type {
 } from "../src/domain/generated/gateway.ts";
 
 /** The workers that may use the gateway, and the models and registries of each, as in the host's latest admission. */
-export interface Admitted {
+export interface AdmittedWorkers {
   /** Whether the host has sent any admission yet. */
   readonly isReady: boolean;
   readonly prices: readonly ModelPrice[];
@@ -16,12 +16,12 @@ export interface Admitted {
    * Finds the worker with this token at this network address. Returns null if there is none, or if the request's
    * tokens differ.
    */
-  find(tokens: readonly string[], address: string | null): AdmittedWorker | null;
-  byName(worker: string): AdmittedWorker | null;
-  endpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
-  mirror(worker: AdmittedWorker, name: string): Mirror | null;
+  findByToken(tokens: readonly string[], address: string | null): AdmittedWorker | null;
+  findByName(worker: string): AdmittedWorker | null;
+  findEndpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
+  findMirror(worker: AdmittedWorker, name: string): Mirror | null;
   /** Returns a signal that aborts when the host revokes the worker's admission. */
-  signalOf(worker: AdmittedWorker): AbortSignal;
+  revocationSignalOf(worker: AdmittedWorker): AbortSignal;
   apply(admission: AdmissionPayload): void;
 }
 
@@ -34,7 +34,7 @@ const noAdmission: AdmissionPayload = {
   },
 };
 
-export function openAdmitted(): Admitted {
+export function createAdmittedWorkers(): AdmittedWorkers {
   let known = noAdmission;
   let isReady = false;
   const revocations = new Map<string, AbortController>();
@@ -45,7 +45,7 @@ export function openAdmitted(): Admitted {
     get prices() {
       return known.prices;
     },
-    find(tokens, address) {
+    findByToken(tokens, address) {
       const [first = "", ...others] = tokens;
       if (first === "" || others.some((other) => other !== first)) return null;
       const shown = createHash("sha256").update(first).digest();
@@ -54,12 +54,12 @@ export function openAdmitted(): Admitted {
       );
       return worker && worker.address === address ? worker : null;
     },
-    byName: (name) => known.workers.find(({ worker }) => worker === name) ?? null,
-    endpoint: ({ endpoints }, name) =>
+    findByName: (name) => known.workers.find(({ worker }) => worker === name) ?? null,
+    findEndpoint: ({ endpoints }, name) =>
       (endpoints.includes(name) && known.endpoints.find((each) => each.name === name)) || null,
-    mirror: ({ mirrors }, name) =>
+    findMirror: ({ mirrors }, name) =>
       (mirrors.includes(name) && known.mirrors.find((each) => each.name === name)) || null,
-    signalOf({ tokenSha256 }) {
+    revocationSignalOf({ tokenSha256 }) {
       const controller = revocations.get(tokenSha256) ?? new AbortController();
       revocations.set(tokenSha256, controller);
       return controller.signal;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-export interface Answer {
+export interface ErrorAnswer {
   readonly status: number;
   /** The kind of error, in the vocabulary of Anthropic's API; clients of other APIs read only the status. */
   readonly type: string;
@@ -9,9 +9,9 @@ export interface Answer {
 }
 
 /** Answers a request with an error, in a form that every supported agent understands. */
-export function answerError(
+export function sendErrorAnswer(
   response: ServerResponse,
-  { status, type, message, retryAfterSeconds }: Answer,
+  { status, type, message, retryAfterSeconds }: ErrorAnswer,
 ): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -31,10 +31,14 @@ export function answerError(
 }
 
 /** Returns the answer to a request with a refused key: after any other status, agents retry for minutes. */
-export const forbidden = (message: string): Answer => ({ status: 403, type: "permission_error", message });
+export const forbiddenAnswer = (message: string): ErrorAnswer => ({
+  status: 403,
+  type: "permission_error",
+  message,
+});
 
 /** The answer to a request for whose body the buffer budget has no memory left. */
-export const bufferFull: Answer = {
+export const bufferFullAnswer: ErrorAnswer = {
   ...{
     status: 429,
     type: "rate_limit_error",
@@ -44,6 +48,6 @@ export const bufferFull: Answer = {
 };
 
 /** Returns the answer if the gateway or the model is temporarily unavailable. */
-export const unavailable = (message: string): Answer => ({
+export const unavailableAnswer = (message: string): ErrorAnswer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

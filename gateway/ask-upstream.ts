@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream";
 import { isPublicAddress } from "./public-address.ts";
 
-export interface UpstreamQuestion {
+export interface UpstreamRequest {
   readonly url: URL;
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface UpstreamAnswer {
   readonly body: Readable;
 }
 
-export type AskUpstream = (question: UpstreamQuestion) => Promise<UpstreamAnswer>;
+export type SendUpstreamRequest = (question: UpstreamRequest) => Promise<UpstreamAnswer>;
 
 /** Thrown if a redirect leads to a host that is not on the public internet. */
 export class NotPublicError extends Error {}
@@ -42,7 +42,7 @@ const agents = {
  * Sends a request to a registry and resolves with the answer. Rejects if there is none. If the answer is truncated,
  * the stream of its body fails.
  */
-export function askUpstream(question: UpstreamQuestion): Promise<UpstreamAnswer> {
+export function sendUpstreamRequest(question: UpstreamRequest): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;
   // Rejects a literal address, because Node skips `lookup` for it, and the check in `lookupPublic` would not run.
   if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NotPublicError(hostOf(url)));

@@ -1,8 +1,8 @@
-import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
 import { memberOf, modelName } from "./read-usage.ts";
-import { type ApiName, isEmbedding, isResponses } from "./request-paths.ts";
-import { anthropicFactor } from "./usage-anthropic.ts";
-import { openaiFactor } from "./usage-openai.ts";
+import { type ApiName, isEmbeddingPath, isResponsesPath } from "./request-paths.ts";
+import { anthropicPriceFactor } from "./usage-anthropic.ts";
+import { openaiPriceFactor } from "./usage-openai.ts";
 
 /** The facts in the body of a request to a model that limit the cost of its answer. */
 export interface ParsedRequest {
@@ -24,7 +24,7 @@ export interface ParsedRequest {
 }
 
 /** The maximum length of an answer, in tokens, that the gateway assumes for a call that sets no limit. */
-export const maxAnswerTokens: Readonly<Record<ApiName, number>> = {
+export const assumedMaxAnswerTokens: Readonly<Record<ApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
 /** The maximum values that the gateway believes in a request: no model writes longer answers, or more answers in one call. */
@@ -85,7 +85,7 @@ const candidates = withLogin(
 );
 
 /** The JSON paths that `parseRequest` reads in a request's body. */
-export const requestPaths: Readonly<Record<ApiName, readonly string[]>> = {
+export const requestJsonPaths: Readonly<Record<ApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
     ...[...sources, ...anthropicKinds, ...storedIn.anthropic, ...compactions],
@@ -100,14 +100,14 @@ export const requestPaths: Readonly<Record<ApiName, readonly string[]>> = {
 
 export function parseRequest(api: ApiName, path: string, record: PickedRecord): ParsedRequest {
   const model = modelName(pickedValue(record, "model"));
-  const has = (paths: readonly string[]): boolean => paths.some((each) => isThere(record, each));
+  const has = (paths: readonly string[]): boolean => paths.some((each) => hasPickedValue(record, each));
   const types = toolTypes.flatMap((each) => pickedValues(record, each));
   const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
-  const answer = amountAt(record, limitsOf(api, path), maxAnswerTokens[api]);
+  const answer = amountAt(record, limitsOf(api, path), assumedMaxAnswerTokens[api]);
   const speed = pickedValue(record, "speed");
   return {
     model,
-    outputTokens: isEmbedding(path)
+    outputTokens: isEmbeddingPath(path)
       ? 0
       : Math.min(answer, maxTokens) * Math.min(Math.max(1, answers), maxAnswers),
     readsStored: has(storedIn[api]) || refersToMore(api, path, record),
@@ -118,15 +118,15 @@ export function parseRequest(api: ApiName, path: string, record: PickedRecord): 
       .some((type) => /^compact/.test(String(type))),
     priceFactor:
       api === "anthropic"
-        ? anthropicFactor(speed, pickedValue(record, "inference_geo"), model)
-        : openaiFactor(pickedValue(record, "service_tier"), model),
+        ? anthropicPriceFactor(speed, pickedValue(record, "inference_geo"), model)
+        : openaiPriceFactor(pickedValue(record, "service_tier"), model),
   };
 }
 
 function limitsOf(api: ApiName, path: string): readonly string[] {
   if (api === "google") return limits;
   if (api === "anthropic") return ["max_tokens"];
-  return isResponses(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
+  return isResponsesPath(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
 }
 
 /** Returns the largest amount at these paths, because it is unknown which of several values the API uses. */
@@ -145,7 +145,7 @@ function refersToMore(api: ApiName, path: string, record: PickedRecord): boolean
   if (api === "anthropic")
     return valuesAt(sources).some(isStoredElsewhere) || valuesAt(anthropicKinds).includes("document");
   if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
-  if (isResponses(path) && isThere(record, "prompt")) return true;
+  if (isResponsesPath(path) && hasPickedValue(record, "prompt")) return true;
   if (pickedValues(record, "input.*.type").includes("item_reference")) return true;
   return images
     .flatMap((each) => record.values.get(each) ?? [])

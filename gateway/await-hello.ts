@@ -1,18 +1,22 @@
 import type { Duplex } from "node:stream";
 import { readClientHello } from "./client-hello.ts";
 
-export type AwaitedHello =
+export type AwaitedClientHello =
   | { readonly kind: "none" }
   /** The client's TLS hello. `bytes`: all bytes read so far, which may be more than the hello. */
   | { readonly kind: "hello"; readonly serverName: string | null; readonly bytes: Buffer };
 
 /** Reads from a client until its TLS hello is complete, invalid, cut off or late. Then pauses the client. */
-export function awaitHello(client: Duplex, head: Buffer, withinMs: number): Promise<AwaitedHello> {
-  const { promise, resolve } = Promise.withResolvers<AwaitedHello>();
+export function awaitClientHello(
+  client: Duplex,
+  head: Buffer,
+  withinMs: number,
+): Promise<AwaitedClientHello> {
+  const { promise, resolve } = Promise.withResolvers<AwaitedClientHello>();
   let bytes: Buffer = head;
   // The number of bytes at which to parse next. A client that sends single bytes must not cause a parse for each byte.
   let enough = 0;
-  const settle = (hello: AwaitedHello): void => {
+  const settle = (hello: AwaitedClientHello): void => {
     clearTimeout(timer);
     client.pause();
     client.off("data", take).off("end", leave).off("close", leave);

@@ -1,27 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AdmittedWorker, ModelEndpoint } from "../src/domain/generated/gateway.ts";
-import { spendingOf } from "../src/domain/spending.ts";
-import type { Admitted } from "./admitted.ts";
-import { answerError, bufferFull, forbidden, unavailable } from "./answers.ts";
+import { spendingOfCall } from "../src/domain/spending.ts";
+import type { AdmittedWorkers } from "./admitted.ts";
+import { bufferFullAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
 import type { BufferBudget, BufferLease } from "./body-room.ts";
 import { closeCall } from "./close-call.ts";
 import { type CallCredential, credentialFor, headersToModel, loginCredential } from "./credentials.ts";
 import type { WorkerQueue } from "./in-turn.ts";
 import type { Journal } from "./journal.ts";
 import type { Ledger } from "./ledger.ts";
-import { limitedUntil } from "./limit-facts.ts";
+import { parseRateLimitEnd } from "./limit-facts.ts";
 import type { RateLimits } from "./limits.ts";
 import { LoginFailed, type Logins } from "./logins.ts";
-import { type PassedAnswer, passAnswer } from "./pass-answer.ts";
+import { type ForwardedAnswer, forwardAnswer } from "./pass-answer.ts";
 import { noTokens } from "./read-usage.ts";
 import { receiveBody } from "./receive-body.ts";
 import type { Refusals } from "./refusals.ts";
-import { estimateUsage, type ForwardedBody, type UsageEstimate, withUsageRequested } from "./reserve.ts";
+import { addUsageRequest, estimateUsage, type ForwardedBody, type UsageEstimate } from "./reserve.ts";
 import { sendCall } from "./send-call.ts";
 import { usageReader } from "./usage-reader.ts";
 
 export interface CallDeps {
-  readonly admitted: Admitted;
+  readonly admitted: AdmittedWorkers;
   readonly ledger: Ledger;
   readonly journal: Journal;
   readonly limits: RateLimits;
@@ -56,11 +56,11 @@ export async function callModel(
 ): Promise<void> {
   const { admitted, limits, now, bufferBudget } = deps;
   const { worker, endpoint } = call;
-  const abandoned = abandonedSignal(response, admitted.signalOf(worker));
+  const abandoned = abandonedSignal(response, admitted.revocationSignalOf(worker));
   if (refuseIfExhausted(deps, call, request, response)) return;
-  const until = limits.until(endpoint.name);
+  const until = limits.findLimitEnd(endpoint.name);
   if (until !== null && !(await isOver(until, now, abandoned))) {
-    answerError(response, {
+    sendErrorAnswer(response, {
       ...{
         status: 429,
         type: "rate_limit_error",
@@ -76,7 +76,7 @@ export async function callModel(
   const credential = await credentialFor(endpoint, deps.logins).catch((error: unknown) => {
     if (!(error instanceof LoginFailed)) throw error;
     const message = `authentication failed, invalid x-api-key: ${error.message}`;
-    answerError(response, error.isFinal ? forbidden(message) : unavailable(error.message));
+    sendErrorAnswer(response, error.isFinal ? forbiddenAnswer(message) : unavailableAnswer(error.message));
     return null;
   });
   if (credential === null || abandoned.aborted) return;
@@ -93,7 +93,7 @@ function refuseIfExhausted(
   const exhausted = ledger.exhausted(worker);
   if (exhausted === null) return false;
   refusals.refuse(worker.worker, `${request.method} ${path}`, "budget");
-  answerError(response, forbidden(budgetWords(exhausted)));
+  sendErrorAnswer(response, forbiddenAnswer(budgetWords(exhausted)));
   return true;
 }
 
@@ -115,13 +115,13 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   );
   // Takes more memory for a changed body, which is uncompressed and so may be larger than the received one.
   if (forwarded.isChanged && !exchange.lease.take(forwarded.body.length))
-    return answerError(response, bufferFull);
-  const maxCost = spendingOf(admitted.prices, estimate.model, estimate.counts);
+    return sendErrorAnswer(response, bufferFullAnswer);
+  const maxCost = spendingOfCall(admitted.prices, estimate.model, estimate.counts);
   // Checks the budgets again, since receiving the body took time. No other call can start between this check and
   // `ledger.begin`.
   if (exchange.abandoned.aborted || refuseIfExhausted(deps, call, request, response)) return;
   if (ledger.callsInFlight(worker.worker) >= maxUncheckedCalls && !ledger.canAfford(worker, maxCost))
-    return answerError(response, {
+    return sendErrorAnswer(response, {
       ...{
         status: 429,
         type: "rate_limit_error",
@@ -136,12 +136,12 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   try {
     seq = await journal.append({ ...opened, ...facts, reserve: maxCost });
   } catch {
-    return answerError(response, unavailable("the gateway cannot write to its journal"));
+    return sendErrorAnswer(response, unavailableAnswer("the gateway cannot write to its journal"));
   }
   const at = new Date(now()).toISOString();
   ledger.apply({ ...opened, ...facts, reserve: maxCost, seq, at });
   const startedAt = performance.now();
-  let outcome: PassedAnswer = { ...noAnswer, wasSent: true };
+  let outcome: ForwardedAnswer = { ...noAnswer, wasSent: true };
   try {
     outcome = await ask(deps, call, { ...exchange, forwarded });
   } finally {
@@ -159,7 +159,7 @@ function estimateAndRewrite(
     return { estimate: { model: null, counts: noTokens }, forwarded: { body, isChanged: false } };
   return {
     estimate: estimateUsage(api, path, body, encoding),
-    forwarded: withUsageRequested(api, path, body, encoding),
+    forwarded: addUsageRequest(api, path, body, encoding),
   };
 }
 
@@ -167,7 +167,7 @@ async function ask(
   deps: CallDeps,
   call: ModelCall,
   exchange: ModelExchange & { readonly forwarded: ForwardedBody },
-): Promise<PassedAnswer> {
+): Promise<ForwardedAnswer> {
   const { endpoint, path, query } = call;
   const { request, response, abandoned, forwarded } = exchange;
   const method = request.method ?? "GET";
@@ -179,7 +179,7 @@ async function ask(
     const upstream = await sendCall(sending, abandoned);
     if (upstream.kind === "failed") {
       const message = `the model endpoint ${endpoint.name} cannot be reached: ${upstream.why}`;
-      if (!abandoned.aborted) answerError(response, { status: 502, type: "api_error", message });
+      if (!abandoned.aborted) sendErrorAnswer(response, { status: 502, type: "api_error", message });
       return { ...noAnswer, wasSent: upstream.wasSent };
     }
     const another = isSecond ? null : await renewedCredential(deps, call, upstream.answer, credential);
@@ -192,7 +192,7 @@ async function ask(
       endpoint.api === null
         ? null
         : usageReader(endpoint.api, String(upstream.answer.headers["content-type"] ?? ""));
-    const outcome = await passAnswer(upstream.answer, response, {
+    const outcome = await forwardAnswer(upstream.answer, response, {
       secrets: credential.secrets,
       reader,
       abandoned,
@@ -224,7 +224,7 @@ async function noteLimit(
   deps: CallDeps,
   call: ModelCall,
   { headers }: IncomingMessage,
-  { status, beginning }: PassedAnswer,
+  { status, errorBeginning }: ForwardedAnswer,
 ): Promise<void> {
   const { limits, now } = deps;
   const { endpoint } = call;
@@ -233,8 +233,8 @@ async function noteLimit(
     const value = headers[name];
     return typeof value === "string" ? value : value?.[0];
   };
-  const until = limitedUntil(endpoint.api, { status, header, body: beginning }, new Date(now()));
-  if (until === null || !limits.limit(endpoint.name, until.getTime())) return;
+  const until = parseRateLimitEnd(endpoint.api, { status, header, body: errorBeginning }, new Date(now()));
+  if (until === null || !limits.setLimit(endpoint.name, until.getTime())) return;
   await journalLimit(deps, call, { status, until: until.getTime() });
 }
 
@@ -251,8 +251,8 @@ async function journalLimit(
   });
 }
 
-const noAnswer: PassedAnswer = {
-  ...{ status: 0, bytes: 0, firstByteAt: null, read: null, beginning: "", wasSent: false },
+const noAnswer: ForwardedAnswer = {
+  ...{ status: 0, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: false },
 };
 
 /** Returns a signal that aborts if the client disconnects before its answer is complete, or the host revokes the worker. */

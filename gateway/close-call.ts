@@ -1,13 +1,13 @@
 import type { AdmittedWorker, ModelEndpoint, Spending } from "../src/domain/generated/gateway.ts";
-import { largerSpending, spendingOf, tokensIn } from "../src/domain/spending.ts";
-import type { Admitted } from "./admitted.ts";
+import { countBudgetTokens, largerSpending, spendingOfCall } from "../src/domain/spending.ts";
+import type { AdmittedWorkers } from "./admitted.ts";
 import type { Journal } from "./journal.ts";
 import type { Ledger } from "./ledger.ts";
-import type { PassedAnswer } from "./pass-answer.ts";
+import type { ForwardedAnswer } from "./pass-answer.ts";
 import { noTokens } from "./read-usage.ts";
 
 export interface CloseDeps {
-  readonly admitted: Pick<Admitted, "prices">;
+  readonly admitted: Pick<AdmittedWorkers, "prices">;
   readonly ledger: Ledger;
   readonly journal: Pick<Journal, "append">;
   readonly now: () => number;
@@ -19,7 +19,7 @@ export interface EndedCall {
   /** The name of the model in the request; null if there was none. */
   readonly model: string | null;
   readonly maxCost: Spending;
-  readonly outcome: PassedAnswer;
+  readonly outcome: ForwardedAnswer;
   readonly startedAt: number;
 }
 
@@ -36,7 +36,7 @@ export async function closeCall(
   const { spent, isEstimated } = judgeSpending(deps, outcome, model, maxCost);
   const closed = {
     ...{ type: "closed" as const, worker: worker.worker, endpoint: endpoint.name, opened: seq },
-    ...{ status: outcome.status, model: outcome.read?.model ?? model, spent, isEstimated },
+    ...{ status: outcome.status, model: outcome.usage?.model ?? model, spent, isEstimated },
     ...{
       bytesOut: outcome.bytes,
       firstByteMs: outcome.firstByteAt === null ? null : outcome.firstByteAt - startedAt,
@@ -58,12 +58,12 @@ export async function closeCall(
 /** Returns a call's spending as the API reported it. If the report is incomplete, returns the estimated maximum instead. */
 function judgeSpending(
   { admitted }: CloseDeps,
-  { status, read, wasSent }: PassedAnswer,
+  { status, usage, wasSent }: ForwardedAnswer,
   requestedModel: string | null,
   maxCost: Spending,
 ): { readonly spent: Spending; readonly isEstimated: boolean } {
-  const counted = spendingOf(admitted.prices, read?.model ?? requestedModel, read?.counts ?? noTokens);
-  const isFree = tokensIn(maxCost) === 0 || status >= 400 || (status === 0 && !wasSent);
-  if (isFree || (read?.counts && read.isComplete)) return { spent: counted, isEstimated: false };
+  const counted = spendingOfCall(admitted.prices, usage?.model ?? requestedModel, usage?.counts ?? noTokens);
+  const isFree = countBudgetTokens(maxCost) === 0 || status >= 400 || (status === 0 && !wasSent);
+  if (isFree || (usage?.counts && usage.isComplete)) return { spent: counted, isEstimated: false };
   return { spent: { ...largerSpending(counted, maxCost), calls: 1 }, isEstimated: true };
 }

@@ -1,6 +1,6 @@
 import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 import type { Logins } from "./logins.ts";
-import { passesHeader } from "./passed-words.ts";
+import { isForwardedHeader } from "./passed-words.ts";
 
 /** The credential of one call to a model, and the secrets that the gateway must remove from the answer. */
 export interface CallCredential {
@@ -36,7 +36,7 @@ export function headersToModel(
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(requested))
-    if (value !== undefined && passesHeader(endpoint, name))
+    if (value !== undefined && isForwardedHeader(endpoint, name))
       headers[name] = typeof value === "string" ? value : [...value];
   for (const [name, value] of Object.entries(own))
     headers[name] = name === "anthropic-beta" ? join(headers[name], value) : value;

@@ -2,15 +2,15 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
-import { type Answer, answerError, forbidden, unavailable } from "./answers.ts";
+import { type ErrorAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
 import { type BufferBounds, openBufferBudget } from "./body-room.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
-import { findRoute, isModelCall, tokensOf, tunnelToken } from "./find-route.ts";
-import { hangUp } from "./hang-up.ts";
+import { findRoute, findTokens, findTunnelTokens, isAllowedModelCall } from "./find-route.ts";
+import { closeWithStatus } from "./hang-up.ts";
 import { openWorkerQueue } from "./in-turn.ts";
 import { serveMirror } from "./mirror.ts";
 import { openTokenBuckets, type TokenBucketBounds } from "./pace.ts";
-import { passedQuery } from "./passed-words.ts";
+import { toForwardedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
 import { type ConnectionBounds, openConnectionLimits } from "./visitors.ts";
 
@@ -45,7 +45,7 @@ const defaultBounds: ServerBounds = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
   maxPerWorker: 128,
   connections: { maxUnauthenticated: 1_000, maxConnectionsPerWorker: 256 },
-  requestRate: { maxAtOnce: 5_000, perSecond: 20 },
+  requestRate: { maxBurst: 5_000, perSecond: 20 },
   bufferBudget: { maxBytesPerWorker: 64 << 20, maxBytes: 160 << 20, guaranteedBytes: 2 << 20 },
 };
 
@@ -79,7 +79,7 @@ export async function openServer(
     (request, response) => {
       serve(request, response).catch((error: unknown) => {
         deps.complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
-        answerError(response, {
+        sendErrorAnswer(response, {
           status: 500,
           type: "api_error",
           message: "the gateway has an internal error",
@@ -98,7 +98,7 @@ export async function openServer(
       client.destroy();
     });
   });
-  server.on("clientError", (_error, socket) => hangUp(socket, "400 Bad Request", [], helloMs));
+  server.on("clientError", (_error, socket) => closeWithStatus(socket, "400 Bad Request", [], helloMs));
   await listen(server, address);
   return {
     async [Symbol.asyncDispose]() {
@@ -114,32 +114,33 @@ export async function openServer(
     const target = request.url ?? "";
     const method = request.method ?? "";
     const route = findRoute(target);
-    const tokens = route.kind === "mirror" ? [route.token] : tokensOf(request.headers, target);
-    const worker = admitted.find(tokens, addressOf(request));
+    const tokens = route.kind === "mirror" ? [route.token] : findTokens(request.headers, target);
+    const worker = admitted.findByToken(tokens, addressOf(request));
     const what = `${method} ${withoutToken(target)}`;
     const refuse = (why: RefusalReason, status: number, type: string, message: string): void => {
       refusals.refuse(worker?.worker ?? null, what, why);
-      answerError(response, { status, type, message });
+      sendErrorAnswer(response, { status, type, message });
     };
     if (!/^1\.[01]$/.test(request.httpVersion)) {
       response.shouldKeepAlive = false;
       return refuse("form", 505, "invalid_request_error", "the gateway accepts HTTP/1.1 only");
     }
-    if (!admitted.isReady) return answerError(response, unavailable("the owner has admitted no worker yet"));
+    if (!admitted.isReady)
+      return sendErrorAnswer(response, unavailableAnswer("the owner has admitted no worker yet"));
     if (worker === null) {
       refusals.refuse(null, what, "token");
-      return answerError(response, forbidden(unknownToken));
+      return sendErrorAnswer(response, forbiddenAnswer(unknownToken));
     }
     if (!connections.admit(request.socket, worker.worker)) {
       response.shouldKeepAlive = false;
-      return answerError(response, tooMany);
+      return sendErrorAnswer(response, tooMany);
     }
     if (route.kind === "none")
       return refuse(route.why, 403, "permission_error", "the gateway has no route for this URL path");
     await using slot = takeSlot(worker);
-    if (slot === null) return answerError(response, tooMany);
+    if (slot === null) return sendErrorAnswer(response, tooMany);
     if (route.kind === "mirror") {
-      const mirror = admitted.mirror(worker, route.mirror);
+      const mirror = admitted.findMirror(worker, route.mirror);
       if (mirror === null)
         return refuse(
           "not-allowed",
@@ -154,12 +155,12 @@ export async function openServer(
         { mirror, rest: route.rest, base },
         {
           refuse: (denied, why) => refusals.refuse(worker.worker, denied, why),
-          reached: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
-          signal: admitted.signalOf(worker),
+          onServed: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
+          signal: admitted.revocationSignalOf(worker),
         },
       );
     }
-    const endpoint = admitted.endpoint(worker, route.endpoint);
+    const endpoint = admitted.findEndpoint(worker, route.endpoint);
     if (endpoint === null)
       return refuse(
         "not-allowed",
@@ -167,37 +168,38 @@ export async function openServer(
         "permission_error",
         `the worker has no model endpoint named ${route.endpoint}`,
       );
-    if (!isModelCall(endpoint.api, method, route.path))
+    if (!isAllowedModelCall(endpoint.api, method, route.path))
       return refuse(
         "path",
         404,
         "not_found_error",
         "the gateway does not allow this call to the model's API",
       );
-    const query = passedQuery(endpoint, route.query);
+    const query = toForwardedQuery(endpoint, route.query);
     await callModel(callDeps, { worker, endpoint, path: route.path, query }, request, response);
   }
 
   async function serveConnect(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
     const { admitted, refusals } = deps;
     const authority = request.url ?? "";
-    if (!admitted.isReady) return hangUp(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
+    if (!admitted.isReady)
+      return closeWithStatus(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
     const shown = request.headers["proxy-authorization"];
     // Asks for credentials with a 407, because some clients send them only then.
     if (shown === undefined)
-      return hangUp(client, "407 Proxy Authentication Required", [askForToken], helloMs);
-    const worker = admitted.find(tunnelToken(shown), addressOf(request));
+      return closeWithStatus(client, "407 Proxy Authentication Required", [askForToken], helloMs);
+    const worker = admitted.findByToken(findTunnelTokens(shown), addressOf(request));
     if (worker === null) {
       refusals.refuse(null, `CONNECT ${authority}`, "token");
-      return hangUp(client, "403 Forbidden", [], helloMs);
+      return closeWithStatus(client, "403 Forbidden", [], helloMs);
     }
     await using slot = connections.admit(request.socket, worker.worker) ? takeSlot(worker) : null;
-    if (slot === null) return hangUp(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
+    if (slot === null) return closeWithStatus(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
     await openTunnel(client, head, authority, {
       ...{ allow: worker.allow, resolve: deps.resolve, connect: deps.connect, helloMs },
       refuse: (what, why) => refusals.refuse(worker.worker, what, why),
-      reached: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
-      signal: admitted.signalOf(worker),
+      onEnded: (facts) => void appendToJournal({ type: "reached", worker: worker.worker, ...facts }),
+      signal: admitted.revocationSignalOf(worker),
     });
   }
 
@@ -229,7 +231,7 @@ export async function openServer(
  */
 const unknownToken = "authentication failed, invalid x-api-key: the worker's token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
-const tooMany: Answer = {
+const tooMany: ErrorAnswer = {
   ...{ status: 429, type: "rate_limit_error", message: "too many concurrent requests", retryAfterSeconds: 1 },
 };
 

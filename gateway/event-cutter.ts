@@ -1,5 +1,5 @@
 /** Receives the data of a stream of server-sent events, event by event. */
-export interface EventReceiver {
+export interface ServerSentEventReceiver {
   /** Receives the next piece of the current event's data. */
   data(bytes: Uint8Array): void;
   /** Called at the end of each event that had data. */
@@ -14,15 +14,15 @@ const maxNameLength = 8;
  * Extracts the data of each event from a stream of server-sent events, without buffering it. The stream may arrive in
  * pieces of any size.
  */
-export class EventCutter {
-  readonly #receiver: EventReceiver;
+export class ServerSentEventParser {
+  readonly #receiver: ServerSentEventReceiver;
   #state: "name" | "before-data" | "data" | "other" = "name";
   #name = "";
   #isFirstLine = true;
   #lines = 0;
   #wasReturn = false;
 
-  constructor(receiver: EventReceiver) {
+  constructor(receiver: ServerSentEventReceiver) {
     this.#receiver = receiver;
   }
 

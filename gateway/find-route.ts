@@ -66,13 +66,17 @@ const callsByApi: Readonly<
  * Whether the gateway allows a call, because agents need it. If the API is unknown (null), any GET, POST or HEAD is
  * allowed.
  */
-export function isModelCall(api: keyof typeof callsByApi | null, method: string, path: string): boolean {
+export function isAllowedModelCall(
+  api: keyof typeof callsByApi | null,
+  method: string,
+  path: string,
+): boolean {
   if (api === null) return ["GET", "POST", "HEAD"].includes(method);
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
 
 /** Returns all tokens in a request, from every place where a client may put its API key. */
-export function tokensOf(
+export function findTokens(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
 ): string[] {
@@ -86,7 +90,7 @@ export function tokensOf(
 }
 
 /** Returns the token in a CONNECT request's `proxy-authorization` header; an empty list if there is none. */
-export function tunnelToken(header: string | undefined): string[] {
+export function findTunnelTokens(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];
   return token === undefined ? [] : [token];

@@ -1,13 +1,13 @@
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 import {
-  type AskUpstream,
   NotPublicError,
+  type SendUpstreamRequest,
   type UpstreamAnswer,
-  type UpstreamQuestion,
+  type UpstreamRequest,
 } from "./ask-upstream.ts";
-import { mirrorAddress } from "./mirror-rules.ts";
+import { registryUrlOf } from "./mirror-rules.ts";
 
-export type Followed =
+export type RedirectResult =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
   /** The registry redirects to itself; the client may follow this redirect. */
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
@@ -22,11 +22,11 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308];
  * host redirects back.
  */
 export async function followRedirects(
-  ask: AskUpstream,
+  ask: SendUpstreamRequest,
   mirror: Mirror,
-  question: Omit<UpstreamQuestion, "mustBePublic">,
+  question: Omit<UpstreamRequest, "mustBePublic">,
   { isFollowed }: { isFollowed: boolean },
-): Promise<Followed> {
+): Promise<RedirectResult> {
   const home = new URL(mirror.url).origin;
   let { url } = question;
   let isTrusted = true;
@@ -56,8 +56,8 @@ export async function followRedirects(
   }
 }
 
-function movedWithin(mirror: Mirror, status: number, next: URL): Followed {
-  const beginning = mirrorAddress(mirror);
+function movedWithin(mirror: Mirror, status: number, next: URL): RedirectResult {
+  const beginning = registryUrlOf(mirror);
   const target = `${next.origin}${next.pathname}${next.search}`;
   if (!target.startsWith(`${beginning}/`))
     return refused("not-allowed", `${mirror.name} redirects to another host`);
@@ -73,6 +73,6 @@ function withOwn({ headers }: Mirror, requested: Readonly<Record<string, string>
   return { ...whole, "accept-encoding": "identity", ...Object.fromEntries(own) };
 }
 
-function refused(why: RefusalReason, message: string): Followed {
+function refused(why: RefusalReason, message: string): RedirectResult {
   return { kind: "refused", why, message };
 }

@@ -1,7 +1,12 @@
 import type { Duplex } from "node:stream";
 
 /** Sends a final status to a client and closes the connection, even if the client neither reads nor disconnects. */
-export function hangUp(client: Duplex, status: string, headers: readonly string[], patienceMs: number): void {
+export function closeWithStatus(
+  client: Duplex,
+  status: string,
+  headers: readonly string[],
+  patienceMs: number,
+): void {
   if (client.writableEnded) return;
   if (!client.writable) return void client.destroy();
   // Destroys the connection after `patienceMs`: `end` closes only the gateway's half, and a silent client would hold it

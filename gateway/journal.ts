@@ -9,7 +9,7 @@ import type {
   Refused,
 } from "../src/domain/generated/gateway.ts";
 import { openDurableLines } from "../src/wire/durable-lines.ts";
-import { type NumberedLines, readNumbered } from "../src/wire/numbered-lines.ts";
+import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 
 /** An entry of the gateway's journal, stored as one line. */
@@ -47,7 +47,7 @@ export async function openJournal(file: string, now: () => Date): Promise<Journa
       await lines.add(JSON.stringify({ type, seq, at: now().toISOString(), ...facts }));
       return seq;
     },
-    read: (seq, signal) => readNumbered(file, lines, seq, signal),
+    read: (seq, signal) => readNumberedLines(file, lines, seq, signal),
     [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose](),
   };
 }

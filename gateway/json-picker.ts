@@ -1,5 +1,10 @@
-import { KeptValue, parsedJson } from "./kept-value.ts";
-import { type Picked, type PickedRecord, parseWantedPaths, type WantedPathTree } from "./picked-values.ts";
+import { BufferedJsonValue, parseJsonOrUndefined } from "./kept-value.ts";
+import {
+  type PickedRecord,
+  type PickedValue,
+  parseWantedPaths,
+  type WantedPathTree,
+} from "./picked-values.ts";
 
 interface Level {
   readonly isObject: boolean;
@@ -32,13 +37,13 @@ export class JsonPicker {
   #inString = false;
   #isEscaped = false;
   #key: number[] | null = null;
-  #kept: KeptValue | null = null;
+  #kept: BufferedJsonValue | null = null;
   #inScalar = false;
   #isBroken = false;
   #closed = 0;
   #at = 0;
   #recordStart = 0;
-  #values = new Map<string, Picked[]>();
+  #values = new Map<string, PickedValue[]>();
   #bytesLeft = maxKept;
   #isCut = false;
 
@@ -185,7 +190,8 @@ export class JsonPicker {
     const start = this.#at + index;
     if (interest.wantsPresence) this.#note(interest.path, { value: undefined, start, end: start });
     const maxBytes = Math.min(maxValueLength, this.#bytesLeft);
-    if (interest.isWanted) this.#kept = new KeptValue({ path: interest.path, start, from: index, maxBytes });
+    if (interest.isWanted)
+      this.#kept = new BufferedJsonValue({ path: interest.path, start, from: index, maxBytes });
   }
 
   #endValue(bytes: Uint8Array, end: number): void {
@@ -199,7 +205,7 @@ export class JsonPicker {
     this.#note(kept.path, { value: kept.value(), start: kept.start, end: this.#at + end });
   }
 
-  #note(path: string, picked: Picked): void {
+  #note(path: string, picked: PickedValue): void {
     const values = this.#values.get(path);
     if (values === undefined) this.#values.set(path, [picked]);
     else if (values.length < maxValues) values.push(picked);
@@ -226,6 +232,6 @@ function isSpace(byte: number): boolean {
 function textOf(key: readonly number[]): string {
   const text = Buffer.from(key).toString();
   if (!text.includes("\\")) return text;
-  const decoded = parsedJson(`"${text}"`);
+  const decoded = parseJsonOrUndefined(`"${text}"`);
   return typeof decoded === "string" ? decoded : "";
 }

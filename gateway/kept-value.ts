@@ -1,5 +1,5 @@
 /** Buffers one value of a JSON text whose pieces arrive one after another. */
-export class KeptValue {
+export class BufferedJsonValue {
   readonly path: string;
   /** The offset of the value's first byte in the whole text. */
   readonly start: number;
@@ -41,12 +41,12 @@ export class KeptValue {
 
   /** Returns the parsed value; undefined if the value is too long or invalid. */
   value(): unknown {
-    return this.#isTooLong ? undefined : parsedJson(Buffer.concat(this.#parts).toString());
+    return this.#isTooLong ? undefined : parseJsonOrUndefined(Buffer.concat(this.#parts).toString());
   }
 }
 
 /** Parses a JSON text. Returns undefined if it is invalid. */
-export function parsedJson(text: string): unknown {
+export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -7,9 +7,9 @@ import type {
 } from "../src/domain/generated/gateway.ts";
 import {
   addSpending,
+  countBudgetTokens,
   excessSpending,
   largerSpending,
-  tokensIn,
   zeroSpending,
 } from "../src/domain/spending.ts";
 import type { Entry, NewEntry } from "./journal.ts";
@@ -125,7 +125,7 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
     if (limit === null || used < 0.8 * limit) return [];
     return [{ type: "budget", worker, of, limit, used, share: used >= limit ? 1 : 0.8 }];
   };
-  return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, tokensIn(spent))];
+  return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, countBudgetTokens(spent))];
 }
 
 /** Identifies a notice. The key includes the limit, so that a raised budget gets new notices. */

@@ -1,4 +1,4 @@
-import { parsedJson } from "./kept-value.ts";
+import { parseJsonOrUndefined } from "./kept-value.ts";
 import { memberOf } from "./read-usage.ts";
 import type { ApiName } from "./request-paths.ts";
 
@@ -24,7 +24,7 @@ const unknownMs = 5000;
 const noCreditMs = 600_000;
 
 /** Returns the time from which the API accepts calls with this credential again; null if the answer states no limit. */
-export function limitedUntil(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
+export function parseRateLimitEnd(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
   const error = status === 429 ? errorIn(answer.body) : undefined;
@@ -115,7 +115,7 @@ function hasNoCredit(error: unknown): boolean {
 
 /** Returns the error in an answer's body. Gemini's streams wrap the error in an array. */
 function errorIn(body: string): unknown {
-  const parsed = parsedJson(body);
+  const parsed = parseJsonOrUndefined(body);
   return memberOf(Array.isArray(parsed) ? parsed[0] : parsed, "error");
 }
 

@@ -1,12 +1,12 @@
 import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
 import { gatewayPort } from "../src/domain/door-port.ts";
-import { attach } from "../src/wire/attach.ts";
-import { controlSocketOf, gatewayPaths, serverSocketOf } from "./places.ts";
-import { serve } from "./serve.ts";
+import { attachToSocket } from "../src/wire/attach.ts";
+import { controlSocketPath, gatewayPaths, serverSocketPath } from "./places.ts";
+import { runGateway } from "./serve.ts";
 
 const [command, ...args] = process.argv.slice(2);
-const complain = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
+const reportProblem = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
 /** The gateway's commands. The host runs `knock` in a probe container, and all others in the gateway's container. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
@@ -14,14 +14,14 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     const stopped = new AbortController();
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
     const addresses = args.map((transport) =>
-      transport === "socket" ? { socket: serverSocketOf(gatewayPaths) } : { port: gatewayPort },
+      transport === "socket" ? { socket: serverSocketPath(gatewayPaths) } : { port: gatewayPort },
     );
-    await serve({
+    await runGateway({
       paths: gatewayPaths,
       addresses,
       version: packageFile.version,
       stopped: stopped.signal,
-      complain,
+      complain: reportProblem,
     });
     return 0;
   },
@@ -29,27 +29,27 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async admit() {
     const from = args[0] === "--from" ? Number(args[1]) : 0;
     if (!Number.isSafeInteger(from) || from < 0 || (args.length > 0 && args.length !== 2)) {
-      complain("admit --from takes the number of the last line that the caller has received: 0, 1, 2 …");
+      reportProblem("admit --from takes the number of the last line that the caller has received: 0, 1, 2 …");
       return 2;
     }
-    return attach(controlSocketOf(gatewayPaths), from, {
+    return attachToSocket(controlSocketPath(gatewayPaths), from, {
       input: process.stdin,
       output: process.stdout,
-      complain,
+      reportProblem,
     });
   },
 
   /** Checks from a sandbox that the gateway's Unix socket accepts connections. */
   knock: () =>
     new Promise((resolve) => {
-      const socket = connect(serverSocketOf(gatewayPaths));
+      const socket = connect(serverSocketPath(gatewayPaths));
       socket.once("connect", () => {
         process.stdout.write("open\n");
         socket.destroy();
         resolve(0);
       });
       socket.once("error", (error) => {
-        complain(error.message);
+        reportProblem(error.message);
         resolve(1);
       });
     }),
@@ -60,6 +60,8 @@ if (work) {
   const code = await work();
   process.exit(code);
 } else {
-  complain(`unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`);
+  reportProblem(
+    `unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`,
+  );
   process.exitCode = 2;
 }

@@ -3,7 +3,7 @@ import { mirrorUrls } from "../src/domain/egress.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 
 /** A request to a package registry that the gateway allows, and how to send it. */
-export interface MirrorQuestion {
+export interface AllowedMirrorRequest {
   readonly kind: "question";
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface MirrorQuestion {
   readonly requiredPath: string | null;
 }
 
-export interface MirrorRefusal {
+export interface RefusedMirrorRequest {
   readonly kind: "refused";
   readonly why: RefusalReason;
   readonly status: number;
@@ -55,12 +55,15 @@ export function mirrorKind(name: string): MirrorKind {
 }
 
 /** Returns the normalised URL of the mirror's registry, without a trailing slash. */
-export function mirrorAddress({ url }: Mirror): string {
+export function registryUrlOf({ url }: Mirror): string {
   return new URL(url).href.replace(/\/+$/, "");
 }
 
 /** Allows a request that only reads from the registry and says how to send it. Refuses all others. */
-export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): MirrorQuestion | MirrorRefusal {
+export function judgeMirrorRequest(
+  mirror: Mirror,
+  request: MirrorRequest,
+): AllowedMirrorRequest | RefusedMirrorRequest {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
   if (!isPlain(kind, rest)) return refused("path", 400, "the path of the request is ambiguous");
@@ -89,7 +92,7 @@ export function judgeMirrorRequest(mirror: Mirror, request: MirrorRequest): Mirr
  * contain them, with a worker's token.
  */
 function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
-  const isDefault = mirrorAddress(mirror) === mirrorUrls["npm"];
+  const isDefault = registryUrlOf(mirror) === mirrorUrls["npm"];
   return isDefault && /^npm\/(?:[7-9]|\d\d)\./.test(headers["user-agent"] ?? "");
 }
 
@@ -102,7 +105,7 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
 }
 
 /** Allows the requests of git's clone and fetch. Refuses a push, which uses another service name. */
-function judgeGit({ method, rest, headers }: MirrorRequest): MirrorQuestion | MirrorRefusal {
+function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorRequest | RefusedMirrorRequest {
   const [, service] = repositoryPath.exec(rest) ?? [];
   if (service === undefined) return refused("path", 403, "only git clone and git fetch are allowed");
   const isPack = service === "git-upload-pack";
@@ -128,7 +131,7 @@ function judgeGo(
   method: "GET" | "HEAD",
   rest: string,
   headers: IncomingHttpHeaders,
-): MirrorQuestion | MirrorRefusal {
+): AllowedMirrorRequest | RefusedMirrorRequest {
   const checksum = checksumPath.exec(rest);
   if (/^\/sumdb(?:[/?]|$)/.test(rest) && !checksum)
     return refused("path", 403, "the only allowed checksum database is sum.golang.org");
@@ -155,6 +158,6 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<st
   );
 }
 
-function refused(why: RefusalReason, status: number, message: string): MirrorRefusal {
+function refused(why: RefusalReason, status: number, message: string): RefusedMirrorRequest {
   return { kind: "refused", why, status, message };
 }

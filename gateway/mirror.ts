@@ -3,11 +3,11 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
-import { type AskUpstream, askUpstream, type UpstreamAnswer } from "./ask-upstream.ts";
+import { type SendUpstreamRequest, sendUpstreamRequest, type UpstreamAnswer } from "./ask-upstream.ts";
 import { followRedirects } from "./follow-redirects.ts";
-import { judgeMirrorRequest, type MirrorQuestion, mirrorAddress, mirrorKind } from "./mirror-rules.ts";
+import { type AllowedMirrorRequest, judgeMirrorRequest, mirrorKind, registryUrlOf } from "./mirror-rules.ts";
 import { replaceBytes } from "./replace-bytes.ts";
-import { scrubber, scrubText } from "./scrubber.ts";
+import { createScrubber, scrubText } from "./scrubber.ts";
 
 export interface MirrorFacts {
   readonly host: string;
@@ -21,7 +21,7 @@ export interface MirrorFacts {
   readonly ms: number;
 }
 
-export interface MirrorSubject {
+export interface MirrorTarget {
   readonly mirror: Mirror;
   /** The request's path and query as the client wrote them, without the mirror's prefix. */
   readonly rest: string;
@@ -32,8 +32,8 @@ export interface MirrorSubject {
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
   /** Called once, after the whole answer is forwarded. */
-  readonly reached: (facts: MirrorFacts) => void;
-  readonly ask?: AskUpstream;
+  readonly onServed: (facts: MirrorFacts) => void;
+  readonly ask?: SendUpstreamRequest;
   /** Aborts when the host revokes the worker. */
   readonly signal?: AbortSignal;
 }
@@ -57,7 +57,7 @@ const passedBack = [
 export async function serveMirror(
   request: IncomingMessage,
   response: ServerResponse,
-  subject: MirrorSubject,
+  subject: MirrorTarget,
   deps: MirrorDeps,
 ): Promise<void> {
   const { mirror, rest } = subject;
@@ -75,7 +75,7 @@ export async function serveMirror(
     case "moved": {
       const bytesOut = await passBack(response, subject, outcome);
       const { hostname, port, protocol } = new URL(mirror.url);
-      deps.reached({
+      deps.onServed({
         ...{ host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) },
         ...{ path: cleanText(rest), status: response.statusCode },
         ...{ bytesIn: outcome.bytesIn(), bytesOut, ms: Math.round(performance.now() - begun) },
@@ -92,13 +92,13 @@ interface RefusedOutcome {
 }
 
 type GoodOutcome = { readonly bytesIn: () => number } & (
-  | { readonly kind: "answer"; readonly answer: UpstreamAnswer; readonly question: MirrorQuestion }
+  | { readonly kind: "answer"; readonly answer: UpstreamAnswer; readonly question: AllowedMirrorRequest }
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
 );
 
 async function ask(
   request: IncomingMessage,
-  { mirror, rest }: MirrorSubject,
+  { mirror, rest }: MirrorTarget,
   deps: MirrorDeps,
   abandoned: AbortSignal,
 ): Promise<RefusedOutcome | GoodOutcome | { readonly kind: "gone" }> {
@@ -110,7 +110,7 @@ async function ask(
   if (url === null)
     return { kind: "refused", why: "path", status: 400, message: "the path of the request is ambiguous" };
 
-  const { ask: put = askUpstream } = deps;
+  const { ask: put = sendUpstreamRequest } = deps;
   const sent = { url, method: question.method, headers: question.headers, body: null, signal: abandoned };
   if (question.requiredPath !== null) {
     const there = addressIn(mirror, question.requiredPath) ?? url;
@@ -149,7 +149,7 @@ async function ask(
 
 /** Returns the registry's URL for a path. Returns null if normalisation would change the URL. */
 function addressIn(mirror: Mirror, rest: string): URL | null {
-  const written = `${mirrorAddress(mirror)}${rest}`;
+  const written = `${registryUrlOf(mirror)}${rest}`;
   const url = URL.parse(written);
   return url?.href === written ? url : null;
 }
@@ -174,7 +174,7 @@ function bounded(request: IncomingMessage): {
 /** Forwards a registry's answer to the client. Returns the number of forwarded bytes. */
 async function passBack(
   response: ServerResponse,
-  { mirror, base }: MirrorSubject,
+  { mirror, base }: MirrorTarget,
   outcome: GoodOutcome,
 ): Promise<number> {
   const secrets = secretsOf(mirror);
@@ -200,7 +200,7 @@ async function passBack(
       done(null, piece);
     },
   });
-  const rewrite = isRewritten ? [replaceBytes(`${mirrorAddress(mirror)}/`, quoted(`${base}/`))] : [];
+  const rewrite = isRewritten ? [replaceBytes(`${registryUrlOf(mirror)}/`, quoted(`${base}/`))] : [];
   // If the answer is truncated, the pipeline destroys the client's connection, so that the client notices.
   await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
   return bytes;
@@ -215,7 +215,7 @@ function secretsOf({ headers }: Mirror): string[] {
 }
 
 function scrubbing(secrets: readonly string[]): Transform {
-  const scrub = scrubber(secrets);
+  const scrub = createScrubber(secrets);
   return new Transform({
     transform(piece: Buffer, _encoding, done) {
       done(null, scrub.push(piece));

@@ -8,21 +8,21 @@ export interface TokenBuckets {
 }
 
 export interface TokenBucketBounds {
-  readonly maxAtOnce: number;
+  readonly maxBurst: number;
   readonly perSecond: number;
 }
 
 /** Opens a full bucket for each worker. `now`: a monotonic clock, in milliseconds. */
 export function openTokenBuckets(
-  { maxAtOnce, perSecond }: TokenBucketBounds,
+  { maxBurst, perSecond }: TokenBucketBounds,
   now: () => number,
 ): TokenBuckets {
   const leftByWorker = new Map<string, { readonly left: number; readonly at: number }>();
   return {
     allows(worker) {
       const at = now();
-      const before = leftByWorker.get(worker) ?? { left: maxAtOnce, at };
-      const left = Math.min(maxAtOnce, before.left + ((at - before.at) / 1000) * perSecond);
+      const before = leftByWorker.get(worker) ?? { left: maxBurst, at };
+      const left = Math.min(maxBurst, before.left + ((at - before.at) / 1000) * perSecond);
       if (left < 1) return false;
       leftByWorker.set(worker, { left: left - 1, at });
       return true;

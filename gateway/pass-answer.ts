@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { drained } from "../src/wire/drained.ts";
-import { answerError } from "./answers.ts";
-import { plainAnswer } from "./plain-answer.ts";
-import { scrubber, scrubText } from "./scrubber.ts";
-import type { ReadUsage, UsageReader } from "./usage-reader.ts";
+import { waitUntilDrained } from "../src/wire/drained.ts";
+import { sendErrorAnswer } from "./answers.ts";
+import { decompressAnswer } from "./plain-answer.ts";
+import { createScrubber, scrubText } from "./scrubber.ts";
+import type { ReportedUsage, UsageReader } from "./usage-reader.ts";
 
 /** The outcome of forwarding a model's answer to the client. */
-export interface PassedAnswer {
+export interface ForwardedAnswer {
   /** The HTTP status of the model's answer; 0 if there was no answer. */
   readonly status: number;
   readonly bytes: number;
   /** The time of the answer's first byte, by `performance.now()`; null if there was none. */
   readonly firstByteAt: number | null;
-  readonly read: ReadUsage | null;
+  readonly usage: ReportedUsage | null;
   /** The beginning of the answer's body if the answer is an error, else empty. */
-  readonly beginning: string;
+  readonly errorBeginning: string;
   /** Whether the model's API may have received the call. */
   readonly wasSent: boolean;
 }
 
-export interface PassOptions {
+export interface ForwardAnswerOptions {
   /** The secrets to overwrite in the answer. */
   readonly secrets: readonly string[];
   readonly reader: UsageReader | null;
@@ -40,29 +40,29 @@ const droppedHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** Streams a model's answer to the client with back-pressure, overwrites secrets in it, and reads its usage. */
-export async function passAnswer(
+export async function forwardAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
-  { secrets, reader, abandoned }: PassOptions,
-): Promise<PassedAnswer> {
+  { secrets, reader, abandoned }: ForwardAnswerOptions,
+): Promise<ForwardedAnswer> {
   const status = answer.statusCode ?? 502;
-  const pieces = plainAnswer(answer);
+  const pieces = decompressAnswer(answer);
   if (pieces === null) {
     answer.destroy();
-    answerError(response, {
+    sendErrorAnswer(response, {
       status: 502,
       type: "api_error",
       message: "the model's API sent an unreadable answer",
     });
-    return { ...{ status, bytes: 0, firstByteAt: null, read: null, beginning: "", wasSent: true } };
+    return { ...{ status, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: true } };
   }
-  const scrub = scrubber(secrets);
+  const scrub = createScrubber(secrets);
   let bytes = 0;
   let firstByteAt: number | null = null;
-  let beginning = "";
+  let errorBeginning = "";
   const forward = async (piece: Uint8Array): Promise<void> => {
     if (piece.length === 0 || response.write(piece) || abandoned.aborted) return;
-    await drained(response, abandoned);
+    await waitUntilDrained(response, abandoned);
   };
   try {
     response.writeHead(statusFor(status), headersOf(answer, secrets));
@@ -70,7 +70,8 @@ export async function passAnswer(
     for await (const piece of pieces) {
       firstByteAt ??= performance.now();
       bytes += piece.length;
-      if (status >= 400 && beginning.length < maxBeginningLength) beginning += piece.toString("latin1");
+      if (status >= 400 && errorBeginning.length < maxBeginningLength)
+        errorBeginning += piece.toString("latin1");
       reader?.add(piece);
       await forward(scrub.push(piece));
     }
@@ -82,7 +83,7 @@ export async function passAnswer(
     answer.destroy();
     response.destroy();
   }
-  return { status, bytes, firstByteAt, read: reader?.end() ?? null, beginning, wasSent: true };
+  return { status, bytes, firstByteAt, usage: reader?.end() ?? null, errorBeginning, wasSent: true };
 }
 
 /**

@@ -50,12 +50,12 @@ const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
 type Passing = Pick<ModelEndpoint, "api" | "pass">;
 
 /** Whether the gateway forwards a request header. The header's name is in lower case, as Node gives it. */
-export function passesHeader(endpoint: Passing, name: string): boolean {
+export function isForwardedHeader(endpoint: Passing, name: string): boolean {
   return isListed(headersByApi, endpoint, name);
 }
 
 /** Returns the part of a query that the gateway forwards, with a leading question mark; empty if it forwards nothing. */
-export function passedQuery(endpoint: Passing, query: string): string {
+export function toForwardedQuery(endpoint: Passing, query: string): string {
   const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
   return kept.length > 0 ? `?${kept.join("&")}` : "";
 

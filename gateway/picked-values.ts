@@ -1,5 +1,5 @@
 /** One value at a wanted path of a JSON text. */
-export interface Picked {
+export interface PickedValue {
   /** The parsed value; undefined if it is too long or invalid, or if the path asks only whether it exists. */
   readonly value: unknown;
   /** The offset of the value's first byte in the input. */
@@ -10,7 +10,7 @@ export interface Picked {
 /** The values at the wanted paths of one object, by path. The object is at the top of a JSON text or in a top-level array. */
 export interface PickedRecord {
   readonly start: number;
-  readonly values: ReadonlyMap<string, readonly Picked[]>;
+  readonly values: ReadonlyMap<string, readonly PickedValue[]>;
   /** Whether values are missing because they exceed the memory limit. */
   readonly isCut: boolean;
 }
@@ -58,6 +58,6 @@ export function pickedValues(record: PickedRecord, path: string): readonly unkno
 }
 
 /** Whether a record has a value other than null at a path, even one that was too long to keep. */
-export function isThere(record: PickedRecord, path: string): boolean {
+export function hasPickedValue(record: PickedRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

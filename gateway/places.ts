@@ -10,8 +10,8 @@ export interface GatewayPaths {
 
 export const gatewayPaths: GatewayPaths = { own: "/gw", shared: "/door" };
 
-export const journalOf = ({ own }: GatewayPaths): string => join(own, "journal.ndjson");
+export const journalPath = ({ own }: GatewayPaths): string => join(own, "journal.ndjson");
 /** Returns the path of the Unix socket for the host's messages. */
-export const controlSocketOf = ({ own }: GatewayPaths): string => join(own, "control.sock");
+export const controlSocketPath = ({ own }: GatewayPaths): string => join(own, "control.sock");
 /** Returns the path of the Unix socket for sandboxes without a network. */
-export const serverSocketOf = ({ shared }: GatewayPaths): string => join(shared, "door.sock");
+export const serverSocketPath = ({ shared }: GatewayPaths): string => join(shared, "door.sock");

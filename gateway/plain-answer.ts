@@ -3,7 +3,7 @@ import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
 /** Returns the decompressed body of an API's answer; null if its encoding is unknown or several encodings are nested. */
-export function plainAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
+export function decompressAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
   const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
   if (!isFramed || more.length > 0) return null;

@@ -2,7 +2,7 @@ import type { TokenCounts } from "../src/domain/spending.ts";
 import type { PickedRecord } from "./picked-values.ts";
 
 /** The model and the token counts that a model API's answer reported. */
-export interface ReadUsage {
+export interface ReportedUsage {
   readonly model: string | null;
   readonly counts: TokenCounts | null;
   /** Whether the counts are final, because the API's last report was read. Never true without counts. */
@@ -10,14 +10,14 @@ export interface ReadUsage {
 }
 
 /** Reads the usage from an answer of one API, record by record. A record is an event of a stream, or the whole body. */
-export interface RecordReader {
+export interface UsageRecordReader {
   /** The JSON paths that the reader needs of each record. */
   readonly paths: readonly string[];
   take(record: PickedRecord): void;
   /** Called at the `[DONE]` that ends a stream. */
   done(): void;
   /** Returns the usage at the end of the answer. `isWhole`: whether the answer was one complete JSON text. */
-  result(isWhole: boolean): ReadUsage;
+  result(isWhole: boolean): ReportedUsage;
 }
 
 export const noTokens: TokenCounts = {
@@ -28,13 +28,13 @@ export const noTokens: TokenCounts = {
 };
 
 /** The usage of a call that the API refused before the model began. */
-export const usageOfRefusedCall: Omit<ReadUsage, "model"> = { counts: noTokens, isComplete: true };
+export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: noTokens, isComplete: true };
 
 /**
  * Returns the first of these members that exists, as a number of tokens: 0 if none exists, and NaN if it is no valid
  * number, so that sums with it are invalid as well.
  */
-export function tokensAt(usage: unknown, ...names: readonly string[]): number {
+export function readTokenCount(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
     const value = memberOf(usage, name);
     if (value === undefined || value === null) continue;
@@ -46,7 +46,7 @@ export function tokensAt(usage: unknown, ...names: readonly string[]): number {
 }
 
 /** Whether a value is an object in which at least one of these members is neither missing nor null. */
-export function hasAny(usage: unknown, ...names: readonly string[]): boolean {
+export function hasAnyMember(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }
 

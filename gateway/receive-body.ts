@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { answerError, bufferFull } from "./answers.ts";
+import { bufferFullAnswer, sendErrorAnswer } from "./answers.ts";
 import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
@@ -18,7 +18,7 @@ export async function receiveBody(
       if (request.method === "POST" || body.bytes.length === 0) return body.bytes;
       // Refuses the body of any other method: a server that expects no body would take it for the next request on the
       // connection.
-      answerError(response, {
+      sendErrorAnswer(response, {
         ...{
           status: 400,
           type: "invalid_request_error",
@@ -27,12 +27,12 @@ export async function receiveBody(
       });
       return null;
     case "too-long":
-      answerError(response, {
+      sendErrorAnswer(response, {
         ...{ status: 413, type: "request_too_large", message: "the request's body is too long" },
       });
       return null;
     case "over-budget":
-      answerError(response, bufferFull);
+      sendErrorAnswer(response, bufferFullAnswer);
       return null;
     case "torn":
       return null;

@@ -16,16 +16,16 @@ export function isTokenCountingPath(api: ApiName, path: string): boolean {
 }
 
 /** Whether the path is one of Chat Completions or of the older Completions, whose streams report usage only on request. */
-export function isCompletions(path: string): boolean {
+export function isCompletionsPath(path: string): boolean {
   return /\/completions$/.test(withoutQuery(path));
 }
 
-export function isResponses(path: string): boolean {
+export function isResponsesPath(path: string): boolean {
   return /\/responses(\/|$)/.test(withoutQuery(path));
 }
 
 /** Whether the call at this path computes embeddings, and so has no output tokens. */
-export function isEmbedding(path: string): boolean {
+export function isEmbeddingPath(path: string): boolean {
   return /\/embeddings$|:(embedContent|batchEmbedContents)$/.test(withoutQuery(path));
 }
 

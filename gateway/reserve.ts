@@ -1,10 +1,10 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { maxAnswerTokens, type ParsedRequest, parseRequest, requestPaths } from "./asked-for.ts";
+import { assumedMaxAnswerTokens, type ParsedRequest, parseRequest, requestJsonPaths } from "./asked-for.ts";
 import { decodeBody, maxBodyLength } from "./decode-body.ts";
 import { JsonPicker } from "./json-picker.ts";
-import { type Picked, type PickedRecord, pickedValues } from "./picked-values.ts";
+import { type PickedRecord, type PickedValue, pickedValues } from "./picked-values.ts";
 import { memberOf, noTokens } from "./read-usage.ts";
-import { type ApiName, isCompletions, isTokenCountingPath, modelInPath } from "./request-paths.ts";
+import { type ApiName, isCompletionsPath, isTokenCountingPath, modelInPath } from "./request-paths.ts";
 
 /** The estimated maximum usage of a call to a model. */
 export interface UsageEstimate {
@@ -58,7 +58,7 @@ function estimateOf(model: string | null, bytes: number, request: ParsedRequest)
 
 function unknownRequest(api: ApiName): ParsedRequest {
   return {
-    ...{ model: null, outputTokens: maxAnswerTokens[api], priceFactor: 1 },
+    ...{ model: null, outputTokens: assumedMaxAnswerTokens[api], priceFactor: 1 },
     ...{ readsStored: false, pictures: 0, hasTools: false, mayCompact: false },
   };
 }
@@ -72,14 +72,14 @@ export interface ForwardedBody {
 }
 
 /** Adds `include_usage` to the request for a streamed OpenAI completion, which reports no usage without it. */
-export function withUsageRequested(
+export function addUsageRequest(
   api: ApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
 ): ForwardedBody {
   const same = { body, isChanged: false };
-  if (api !== "openai" || !isCompletions(path)) return same;
+  if (api !== "openai" || !isCompletionsPath(path)) return same;
   const decoded = decodeBody(body, encoding);
   const record = decoded.kind === "decoded" ? readRequest(api, decoded.bytes) : null;
   if (decoded.kind !== "decoded" || record === null) return same;
@@ -92,7 +92,11 @@ export function withUsageRequested(
 }
 
 /** Edits the bytes of the body instead of a parsed copy, because large numbers and duplicate keys would not survive parsing. */
-function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readonly Picked[]): Uint8Array {
+function withOptions(
+  bytes: Uint8Array,
+  { start }: PickedRecord,
+  options: readonly PickedValue[],
+): Uint8Array {
   const parts: Uint8Array[] = [];
   let from = 0;
   const put = (to: number, text: string): void => {
@@ -112,7 +116,7 @@ function withOptions(bytes: Uint8Array, { start }: PickedRecord, options: readon
 /** Reads the body's single JSON object; returns null if the body is anything else. */
 function readRequest(api: ApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
-  const picker = new JsonPicker(requestPaths[api], (record) => {
+  const picker = new JsonPicker(requestJsonPaths[api], (record) => {
     if (records.length < 2) records.push(record);
   });
   picker.add(bytes);

@@ -11,7 +11,7 @@ const shortest = 8;
 const nothing = new Uint8Array(0);
 
 /** Creates a scrubber that overwrites secrets with stars of the same length, so that `content-length` stays right. */
-export function scrubber(secrets: readonly string[]): Scrubber {
+export function createScrubber(secrets: readonly string[]): Scrubber {
   const wanted = [...new Set(secrets)]
     .filter(({ length }) => length >= shortest)
     .map((each) => Buffer.from(each));

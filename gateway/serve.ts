@@ -1,17 +1,17 @@
 import { lookup } from "node:dns/promises";
 import { connect as connectTo, type Socket } from "node:net";
 import type { Admission, GatewayMessage } from "../src/domain/generated/gateway.ts";
-import { openListeners } from "../src/wire/listeners.ts";
-import { openAdmitted } from "./admitted.ts";
+import { openJournalServer } from "../src/wire/listeners.ts";
+import { createAdmittedWorkers } from "./admitted.ts";
 import { type ListenAddress, openServer, type ServerBounds } from "./door.ts";
 import { openJournal, readJournal } from "./journal.ts";
 import { Ledger } from "./ledger.ts";
 import { openRateLimits } from "./limits.ts";
 import { openLogins } from "./logins.ts";
-import { controlSocketOf, type GatewayPaths, journalOf } from "./places.ts";
+import { controlSocketPath, type GatewayPaths, journalPath } from "./places.ts";
 import { openRefusals } from "./refusals.ts";
 
-export interface ServeDeps {
+export interface RunGatewayDeps {
   readonly paths: GatewayPaths;
   readonly addresses: readonly ListenAddress[];
   readonly version: string;
@@ -25,7 +25,7 @@ export interface ServeDeps {
 const connectMs = 10_000;
 
 /** Runs the gateway until it is stopped. */
-export async function serve({
+export async function runGateway({
   paths,
   addresses,
   version,
@@ -33,12 +33,12 @@ export async function serve({
   complain,
   now = Date.now,
   bounds = {},
-}: ServeDeps): Promise<void> {
+}: RunGatewayDeps): Promise<void> {
   const ledger = new Ledger();
   await using stack = new AsyncDisposableStack();
   // Opens the journal, which truncates an incomplete last line. That line was never acknowledged, so it does not count.
-  const journal = stack.use(await openJournal(journalOf(paths), () => new Date(now())));
-  for await (const entry of readJournal(journalOf(paths))) ledger.apply(entry);
+  const journal = stack.use(await openJournal(journalPath(paths), () => new Date(now())));
+  for await (const entry of readJournal(journalPath(paths))) ledger.apply(entry);
   // Counts the maximum for each call that was open when an earlier run ended, because its usage is unknown.
   for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
     const closed = {
@@ -48,7 +48,7 @@ export async function serve({
     ledger.apply({ ...closed, total: ledger.of(worker), seq: 0, at: "" });
     await journal.append({ ...closed, total: ledger.of(worker) });
   }
-  const admitted = openAdmitted();
+  const admitted = createAdmittedWorkers();
   const messageLine = (message: GatewayMessage): string => JSON.stringify(message);
   const logins = openLogins(now, (renewal) => listeners.broadcastQueued(messageLine(renewal)));
   const hello = (): string =>
@@ -57,7 +57,7 @@ export async function serve({
       ...{ spent: ledger.swarm, workers: { ...ledger.workers } },
     });
   const listeners = stack.use(
-    await openListeners(controlSocketOf(paths), {
+    await openJournalServer(controlSocketPath(paths), {
       journal,
       hello: () => [hello(), ...logins.renewals.map(messageLine)].join("\n"),
       onMessage(message, listener) {

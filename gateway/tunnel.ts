@@ -1,9 +1,9 @@
 import type { Duplex } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
 import { cleanText } from "../src/domain/clean-text.ts";
-import { parseAllow } from "../src/domain/egress.ts";
+import { parseAllowList } from "../src/domain/egress.ts";
 import type { AllowedHost, RefusalReason } from "../src/domain/generated/gateway.ts";
-import { awaitHello } from "./await-hello.ts";
+import { awaitClientHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface TunnelFacts extends AllowedHost {
@@ -21,7 +21,7 @@ export interface TunnelDeps {
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
   /** Called once, at the end of a tunnel that has reached its host. */
-  readonly reached: (facts: TunnelFacts) => void;
+  readonly onEnded: (facts: TunnelFacts) => void;
   /** Aborts when the host revokes the worker; both ends of the tunnel are then destroyed. */
   readonly signal: AbortSignal;
   /** The maximum time, in milliseconds, for the client to send its TLS hello, and to read a refusal. */
@@ -67,7 +67,7 @@ async function serveTunnel(client: Duplex, head: Buffer, authority: string, deps
   const { target, addresses } = judged;
   const what = nameOf(target);
   client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
-  const hello = await awaitHello(client, head, deps.helloMs);
+  const hello = await awaitClientHello(client, head, deps.helloMs);
   if (deps.signal.aborted) return;
   if (hello.kind === "none") return deps.refuse(what, "not-tls");
   if (hello.serverName === null) return deps.refuse(what, "no-name");
@@ -76,7 +76,7 @@ async function serveTunnel(client: Duplex, head: Buffer, authority: string, deps
   const upstream = await connectToAny(addresses, target.port, client, deps);
   if (upstream === null) return client.destroyed ? undefined : deps.refuse(what, "unreachable");
   const bytes = await join(client, upstream, hello.bytes, deps.signal);
-  deps.reached({ ...target, ...bytes, ms: Math.round(performance.now() - begun) });
+  deps.onEnded({ ...target, ...bytes, ms: Math.round(performance.now() - begun) });
 }
 
 type Judged =
@@ -100,7 +100,7 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
     return { kind: "refused", what, why, status, message };
   };
   if (!allow.some(({ host, port }) => host === target.host && port === target.port)) {
-    const [problem] = parseAllow([what]).problems;
+    const [problem] = parseAllowList([what]).problems;
     if (problem)
       return refused(
         "not-allowed",

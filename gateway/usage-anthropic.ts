@@ -1,13 +1,13 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { isThere, type PickedRecord, pickedValue } from "./picked-values.ts";
+import { hasPickedValue, type PickedRecord, pickedValue } from "./picked-values.ts";
 import {
-  hasAny,
+  hasAnyMember,
   largerCounts,
   memberOf,
   modelName,
-  type ReadUsage,
-  type RecordReader,
-  tokensAt,
+  type ReportedUsage,
+  readTokenCount,
+  type UsageRecordReader,
   usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
@@ -19,7 +19,7 @@ const searchUsd = 0.01;
  * Reads the usage from an answer of Anthropic's Messages API. A stream reports input tokens at the beginning and
  * output tokens at the end, each count as a total so far.
  */
-export function anthropicReader(): RecordReader {
+export function anthropicReader(): UsageRecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
   let progress: "before" | "begun" | "told" | "stopped" = "before";
@@ -27,7 +27,7 @@ export function anthropicReader(): RecordReader {
   let isUncertain = false;
 
   const add = (record: PickedRecord, path: string): void => {
-    if (!isThere(record, path)) return;
+    if (!hasPickedValue(record, path)) return;
     const reported = countsOf(pickedValue(record, path), model);
     isUncertain ||= reported === null;
     counts = largerCounts(counts, reported);
@@ -42,7 +42,7 @@ export function anthropicReader(): RecordReader {
         progress = "begun";
         add(record, "message.usage");
       } else if (type === "message_delta") {
-        if (progress === "begun" && isThere(record, "usage")) progress = "told";
+        if (progress === "begun" && hasPickedValue(record, "usage")) progress = "told";
         add(record, "usage");
       } else if (type === "message_stop") {
         if (progress === "told") progress = "stopped";
@@ -56,7 +56,7 @@ export function anthropicReader(): RecordReader {
       } else if (type !== "ping" && progress === "before") progress = "begun";
     },
     done() {},
-    result(isWhole): ReadUsage {
+    result(isWhole): ReportedUsage {
       if (counts === usageOfRefusedCall.counts) return { model, ...usageOfRefusedCall };
       const isLast = progress === "stopped" || (isWholeMessage && isWhole);
       return { model, counts, isComplete: isLast && counts !== null && !isUncertain };
@@ -65,8 +65,8 @@ export function anthropicReader(): RecordReader {
 }
 
 function countsOf(usage: unknown, model: string | null): TokenCounts | null {
-  if (!hasAny(usage, "input_tokens", "output_tokens")) return null;
-  const searches = tokensAt(memberOf(usage, "server_tool_use"), "web_search_requests");
+  if (!hasAnyMember(usage, "input_tokens", "output_tokens")) return null;
+  const searches = readTokenCount(memberOf(usage, "server_tool_use"), "web_search_requests");
   const reported = sampled(usage);
   // Also sums the rounds of a call, for example one to compact the conversation, since the reported totals omit some
   // rounds.
@@ -78,7 +78,7 @@ function countsOf(usage: unknown, model: string | null): TokenCounts | null {
     cacheReadTokens: Math.max(reported.cacheReadTokens, all.cacheReadTokens),
     cacheWriteTokens: Math.max(reported.cacheWriteTokens, all.cacheWriteTokens),
     longCacheWriteTokens: Math.max(reported.longCacheWriteTokens, all.longCacheWriteTokens),
-    priceFactor: anthropicFactor(memberOf(usage, "speed"), memberOf(usage, "inference_geo"), model),
+    priceFactor: anthropicPriceFactor(memberOf(usage, "speed"), memberOf(usage, "inference_geo"), model),
     feeUsd: searches * searchUsd,
   });
 }
@@ -91,13 +91,13 @@ const noTokensYet: Sampled = {
 
 function sampled(usage: unknown): Sampled {
   const written = memberOf(usage, "cache_creation");
-  const longCacheWriteTokens = tokensAt(written, "ephemeral_1h_input_tokens");
-  const inAll = longCacheWriteTokens + tokensAt(written, "ephemeral_5m_input_tokens");
+  const longCacheWriteTokens = readTokenCount(written, "ephemeral_1h_input_tokens");
+  const inAll = longCacheWriteTokens + readTokenCount(written, "ephemeral_5m_input_tokens");
   return {
-    inputTokens: tokensAt(usage, "input_tokens"),
-    outputTokens: tokensAt(usage, "output_tokens"),
-    cacheReadTokens: tokensAt(usage, "cache_read_input_tokens"),
-    cacheWriteTokens: Math.max(tokensAt(usage, "cache_creation_input_tokens"), inAll),
+    inputTokens: readTokenCount(usage, "input_tokens"),
+    outputTokens: readTokenCount(usage, "output_tokens"),
+    cacheReadTokens: readTokenCount(usage, "cache_read_input_tokens"),
+    cacheWriteTokens: Math.max(readTokenCount(usage, "cache_creation_input_tokens"), inAll),
     longCacheWriteTokens,
   };
 }
@@ -113,7 +113,7 @@ function sumOf(one: Sampled, other: Sampled): Sampled {
 }
 
 /** Returns the factor by which the fast mode and processing in one country raise the price of a call. */
-export function anthropicFactor(speed: unknown, country: unknown, model: string | null): number {
+export function anthropicPriceFactor(speed: unknown, country: unknown, model: string | null): number {
   const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
   return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);
 }

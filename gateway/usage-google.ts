@@ -1,11 +1,11 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
 import {
-  hasAny,
+  hasAnyMember,
   modelName,
-  type ReadUsage,
-  type RecordReader,
-  tokensAt,
+  type ReportedUsage,
+  readTokenCount,
+  type UsageRecordReader,
   usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
@@ -27,7 +27,7 @@ interface GoogleUsage {
  * Reads the usage from an answer of Gemini's generateContent. Each piece has the totals so far. For a subscription's
  * login, each piece is wrapped in the field `response`.
  */
-export function googleReader(): RecordReader {
+export function googleReader(): UsageRecordReader {
   let model: string | null = null;
   let reported: GoogleUsage | null = null;
   let isFinished = false;
@@ -50,7 +50,7 @@ export function googleReader(): RecordReader {
       isReported = false;
     }
     if (typeof at("promptFeedback.blockReason") === "string") isFinished = true;
-    if (!isThere(record, `${before}usageMetadata`)) return;
+    if (!hasPickedValue(record, `${before}usageMetadata`)) return;
     const now = reportedIn(at("usageMetadata"));
     isReported = now !== null;
     isUncertain ||= !isReported;
@@ -61,10 +61,10 @@ export function googleReader(): RecordReader {
     take(record) {
       takePart(record, "");
       takePart(record, "response.");
-      hasFailed ||= isThere(record, "error");
+      hasFailed ||= hasPickedValue(record, "error");
     },
     done() {},
-    result(isWhole): ReadUsage {
+    result(isWhole): ReportedUsage {
       if (hasFailed && reported === null && !hasBegun) return { model, ...usageOfRefusedCall };
       // The answer is over when each candidate has a finish reason. A complete JSON text alone proves no end, since it
       // may be one of several lines.
@@ -82,14 +82,14 @@ const partPaths = [
 ];
 
 function reportedIn(usage: unknown): GoogleUsage | null {
-  if (!hasAny(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
+  if (!hasAnyMember(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
   const reported = {
-    prompt: tokensAt(usage, "promptTokenCount"),
-    cached: tokensAt(usage, "cachedContentTokenCount"),
-    toolUse: tokensAt(usage, "toolUsePromptTokenCount"),
-    answer: tokensAt(usage, "candidatesTokenCount"),
-    thoughts: tokensAt(usage, "thoughtsTokenCount"),
-    total: tokensAt(usage, "totalTokenCount"),
+    prompt: readTokenCount(usage, "promptTokenCount"),
+    cached: readTokenCount(usage, "cachedContentTokenCount"),
+    toolUse: readTokenCount(usage, "toolUsePromptTokenCount"),
+    answer: readTokenCount(usage, "candidatesTokenCount"),
+    thoughts: readTokenCount(usage, "thoughtsTokenCount"),
+    total: readTokenCount(usage, "totalTokenCount"),
   };
   return Object.values(reported).some(Number.isNaN) ? null : reported;
 }

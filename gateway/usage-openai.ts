@@ -1,12 +1,12 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { isThere, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
 import {
-  hasAny,
+  hasAnyMember,
   memberOf,
   modelName,
-  type ReadUsage,
-  type RecordReader,
-  tokensAt,
+  type ReportedUsage,
+  readTokenCount,
+  type UsageRecordReader,
   usageOfRefusedCall,
   validCounts,
 } from "./read-usage.ts";
@@ -25,7 +25,7 @@ const lastEvents: ReadonlySet<unknown> = new Set([
 const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
 
 /** Reads the usage from an answer of OpenAI's Responses and Chat Completions, or of an API that imitates them. */
-export function openaiReader(): RecordReader {
+export function openaiReader(): UsageRecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
   let isLast = false;
@@ -37,8 +37,8 @@ export function openaiReader(): RecordReader {
   const add = (record: PickedRecord, before: string): void => {
     const used = pickedValues(record, `${before}output.*.type`);
     hasBegun ||= used.length > 0;
-    if (!isThere(record, `${before}usage`)) return;
-    const factor = openaiFactor(pickedValue(record, `${before}service_tier`), model);
+    if (!hasPickedValue(record, `${before}usage`)) return;
+    const factor = openaiPriceFactor(pickedValue(record, `${before}service_tier`), model);
     const reported = countsOf(pickedValue(record, `${before}usage`), factor, used);
     isUncertain ||= reported === null;
     counts = reported ?? counts;
@@ -58,12 +58,12 @@ export function openaiReader(): RecordReader {
       const isChat = record.values.has("choices.*?");
       const named = pickedValue(record, "response.model") ?? pickedValue(record, "model");
       model = modelName(named) ?? model;
-      hasFailed ||= type === "error" || type === "response.failed" || isThere(record, "error");
+      hasFailed ||= type === "error" || type === "response.failed" || hasPickedValue(record, "error");
       hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
       add(record, "");
       add(record, "response.");
       // In a chat stream, the piece with the usage is the last one and has no choices.
-      const isSums = object === "chat.completion.chunk" && !isChat && isThere(record, "usage");
+      const isSums = object === "chat.completion.chunk" && !isChat && hasPickedValue(record, "usage");
       isLast ||= lastEvents.has(type) || isSums;
       // A background response is not over when its first answer ends, because it still runs then.
       isOver = type === undefined && (object !== "response" || lastStates.has(pickedValue(record, "status")));
@@ -71,7 +71,7 @@ export function openaiReader(): RecordReader {
     done() {
       isLast = true;
     },
-    result(isWhole): ReadUsage {
+    result(isWhole): ReportedUsage {
       if (hasFailed && counts === null && !hasBegun) return { model, ...usageOfRefusedCall };
       const isFinal = (isLast || (isWhole && isOver)) && !hasFailed && !isUncertain;
       return { model, counts, isComplete: isFinal && counts !== null };
@@ -83,14 +83,15 @@ export function openaiReader(): RecordReader {
 const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
-  if (!hasAny(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")) return null;
+  if (!hasAnyMember(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens"))
+    return null;
   const details = memberOf(usage, "input_tokens_details") ?? memberOf(usage, "prompt_tokens_details");
-  const input = tokensAt(usage, "input_tokens", "prompt_tokens");
-  const output = tokensAt(usage, "output_tokens", "completion_tokens");
-  const total = tokensAt(usage, "total_tokens");
+  const input = readTokenCount(usage, "input_tokens", "prompt_tokens");
+  const output = readTokenCount(usage, "output_tokens", "completion_tokens");
+  const total = readTokenCount(usage, "total_tokens");
   // Cache reads and cache writes are both parts of the input, each with a different price.
-  const cacheReadTokens = Math.min(input, tokensAt(details, "cached_tokens"));
-  const cacheWriteTokens = Math.min(input - cacheReadTokens, tokensAt(details, "cache_write_tokens"));
+  const cacheReadTokens = Math.min(input, readTokenCount(details, "cached_tokens"));
+  const cacheWriteTokens = Math.min(input - cacheReadTokens, readTokenCount(details, "cache_write_tokens"));
   return validCounts({
     inputTokens: input - cacheReadTokens - cacheWriteTokens,
     // Counts tokens that only the total includes as output, which costs most.
@@ -106,7 +107,7 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
  * Returns the factor by which a faster service tier raises the price of a call; 1 for cheaper tiers, which count at
  * full price.
  */
-export function openaiFactor(tier: unknown, model: string | null): number {
+export function openaiPriceFactor(tier: unknown, model: string | null): number {
   if (tier === "ultrafast") return 6;
   if (tier !== "priority" && tier !== "fast") return 1;
   return model !== null && /gpt-5\.5/.test(model) ? 2.5 : 2;

@@ -1,19 +1,19 @@
-import { EventCutter } from "./event-cutter.ts";
+import { ServerSentEventParser } from "./event-cutter.ts";
 import { JsonPicker } from "./json-picker.ts";
-import type { ReadUsage, RecordReader } from "./read-usage.ts";
+import type { ReportedUsage, UsageRecordReader } from "./read-usage.ts";
 import { anthropicReader } from "./usage-anthropic.ts";
 import { googleReader } from "./usage-google.ts";
 import { openaiReader } from "./usage-openai.ts";
 
-export type { ReadUsage } from "./read-usage.ts";
+export type { ReportedUsage } from "./read-usage.ts";
 
 /** Reads the usage from a model's answer while the gateway forwards it. Never throws, and uses a limited amount of memory. */
 export interface UsageReader {
   add(bytes: Uint8Array): void;
-  end(): ReadUsage;
+  end(): ReportedUsage;
 }
 
-const readers: Readonly<Record<"anthropic" | "openai" | "google", () => RecordReader>> = {
+const readers: Readonly<Record<"anthropic" | "openai" | "google", () => UsageRecordReader>> = {
   anthropic: anthropicReader,
   openai: openaiReader,
   google: googleReader,
@@ -28,15 +28,15 @@ export function usageReader(api: "anthropic" | "openai" | "google", contentType:
   return unknownReader(reader, picker);
 }
 
-function textReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+function textReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
   return { add: (bytes) => picker.add(bytes), end: () => reader.result(picker.end()) };
 }
 
 const doneWord = "[DONE]";
 
-function eventReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+function eventReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
   let beginning = "";
-  const cutter = new EventCutter({
+  const cutter = new ServerSentEventParser({
     data(bytes) {
       if (beginning.length < 16) beginning += Buffer.from(bytes.subarray(0, 16)).toString("latin1");
       picker.add(bytes);
@@ -57,7 +57,7 @@ function eventReader(reader: RecordReader, picker: JsonPicker): UsageReader {
 }
 
 /** Reads an answer whose content type is unknown: a JSON text begins with a bracket, and a stream of events never does. */
-function unknownReader(reader: RecordReader, picker: JsonPicker): UsageReader {
+function unknownReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
   let chosen: UsageReader | null = null;
   return {
     add(bytes) {

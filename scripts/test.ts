@@ -55,7 +55,7 @@ function choose(words: readonly string[]): ChosenTests | null {
 /** Locks this clone for one run; returns null while another run holds the lock. */
 async function takeTurn(): Promise<HeldLock | null> {
   try {
-    return await kernelLock(join(root, "node_modules/.cache/tests.lock"), "npm test").hold(0);
+    return await kernelLock(join(root, "node_modules/.cache/tests.lock"), "npm test").acquire(0);
   } catch (error) {
     if (isError(error, "LOCK_TIMEOUT")) return null;
     throw error;

@@ -7,7 +7,7 @@ import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
 /** Runs commands one after the other on a commit's files, in a fresh sandbox. Returns the result of each. */
-export type CheckCommits = (
+export type RunCommitChecks = (
   commit: string,
   commands: readonly string[],
   signal: AbortSignal,
@@ -33,7 +33,7 @@ export async function openChecker(
   deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,
   { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerContext,
   signal: AbortSignal,
-): Promise<CheckCommits> {
+): Promise<RunCommitChecks> {
   const [{ checkCommit }, { containers }, { worktree }, imageCommit] = await Promise.all([
     import("./sandbox/check-commit.ts"),
     engine.open(),
@@ -41,7 +41,7 @@ export async function openChecker(
     commits.head(),
   ]);
   const own = { [labels.swarm]: swarmId, [labels.role]: "check" };
-  const found = await engine.observe({ projectId: project.id, worktree }, signal);
+  const found = await engine.listContainers({ projectId: project.id, worktree }, signal);
   for (const { containerId, labels: theirs } of found)
     if (Object.entries(own).every(([name, value]) => theirs[name] === value))
       await containers.remove(containerId, signal);

@@ -1,4 +1,4 @@
-import type { SwarmReport } from "./cli/composition.ts";
+import type { SwarmRunCallbacks } from "./cli/composition.ts";
 import { baseImage } from "./domain/base-image.ts";
 import { parseDurationMs } from "./domain/duration.ts";
 import type { ContainerRecord, Reason } from "./domain/generated/swarm-state.ts";
@@ -38,7 +38,7 @@ export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "chang
   readonly access: AgentAccess;
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
   readonly settings: Settings;
-  readonly report: SwarmReport;
+  readonly report: SwarmRunCallbacks;
 }
 
 /** The network access of a swarm's sandboxes while its owner runs. */

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SwarmError } from "./domain/errors.ts";
 import { once } from "./domain/once.ts";
-import { type ExplainedSetting, settingsOf } from "./domain/settings.ts";
+import { type ExplainedSetting, settingsWithoutOrigins } from "./domain/settings.ts";
 import type { Environment } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { PauseGate } from "./ports/pause-gate.ts";
+import type { ContainerPauseLock } from "./ports/pause-gate.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
 import type { FindEngineDeps } from "./swarm/find-engine.ts";
 
@@ -21,7 +21,7 @@ export interface ComposeEngineDeps {
   readonly env: Environment;
   readonly stateFolder: string;
   readonly lockAt: (file: string) => Promise<Lock>;
-  readonly gateAt: (folder: string) => Promise<PauseGate>;
+  readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
 }
 
 /** Composes the access to container engines: swarm's private engine, and any engine at an endpoint. */
@@ -49,17 +49,17 @@ export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngin
       import("./docker/docker-engine.ts"),
       import("./schema/read-document.ts"),
     ]);
-    const help = async () => {
+    const hostFunctions = async () => {
       const { killStartingPrograms } = await import("./host/end-beginnings.ts");
       return { killStartingPrograms, gate: await gateAt(join(stateFolder, "gates")) };
     };
-    return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe, help });
+    return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe, hostFunctions });
   });
 
   return { privateEngine, openEngine };
 }
 
-export interface ComposeSearchDeps extends ComposedEngine {
+export interface ComposeEngineSearchDeps extends ComposedEngine {
   readonly env: Environment;
   readonly home: string;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
@@ -83,13 +83,13 @@ export interface EngineSearch {
 }
 
 /** Composes the search for a container engine, in the order that settings and environment give. */
-export function composeSearch({
+export function composeEngineSearch({
   env,
   home,
   privateEngine,
   openEngine,
   explainAllSettings,
-}: ComposeSearchDeps): EngineSearch {
+}: ComposeEngineSearchDeps): EngineSearch {
   const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
     const { engineCandidates } = await import("./host/engine-candidates.ts");
     // An untrusted project cannot choose the engine, because these settings leave its choice out. With
@@ -98,7 +98,7 @@ export function composeSearch({
       if (tolerant && error instanceof SwarmError) return null;
       throw error;
     });
-    const chosen = explained && settingsOf(explained.settings).engine;
+    const chosen = explained && settingsWithoutOrigins(explained.settings).engine;
     const { endpoint } = await (await privateEngine()).status();
     return {
       candidates: () => engineCandidates({ env, home, chosen, privateEndpoint: endpoint }),

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { SwarmReport } from "./cli/composition.ts";
+import type { SwarmRunCallbacks } from "./cli/composition.ts";
 import { composeProver, type ProverContext } from "./compose-prover.ts";
 import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
@@ -22,13 +22,13 @@ export interface OwnerServicesDeps {
 }
 
 /** The parts of one swarm that the owner's services depend on: image, settings, network access and event log. */
-export interface OwnerChoices
+export interface OwnerServicesContext
   extends Pick<
     OwnerServices,
     "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "emit"
   > {
   readonly settings: Settings;
-  readonly report: SwarmReport;
+  readonly report: SwarmRunCallbacks;
 }
 
 /** Composes what a swarm's owner needs to run workers. */
@@ -36,7 +36,7 @@ export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, changeSoon, update, networkAccess, settings, emit, report }: OwnerChoices,
+  { image, runtime, change, changeSoon, update, networkAccess, settings, emit, report }: OwnerServicesContext,
 ): Promise<OwnerServices> {
   const [
     { workerChannel },
@@ -46,7 +46,7 @@ export async function buildOwnerServices(
     { findMessageProblem },
     { workRepository },
     { commitReader },
-    { gitIn },
+    { createGit },
     { readScript },
     { proofFiles },
     { isProof },
@@ -97,7 +97,7 @@ export async function buildOwnerServices(
     crashPoint: deps.crashPoint,
     limits: await deps.limits(),
     settings,
-    author: await gitIn(root).user(),
+    author: await createGit(root).user(),
     work,
     findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
     prove: settings.prove ? composeProver(deps, prover, report.signal) : null,

@@ -1,14 +1,14 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { RequestFiles } from "./acp/request-files.ts";
+import type { TaskRequestStore } from "./acp/request-files.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { gatewayEnvironment } from "./domain/door-environment.ts";
-import { mirrorUrls, parseAllow } from "./domain/egress.ts";
+import { mirrorUrls, parseAllowList } from "./domain/egress.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Mirror, ModelEndpoint } from "./domain/generated/gateway.ts";
 import type { ContainerRecord } from "./domain/generated/swarm-state.ts";
-import { plainVariablesOf, planEndpoints } from "./domain/model-endpoints.ts";
-import { withPrices } from "./domain/model-prices.ts";
+import { nonSecretVariablesOf, planEndpoints } from "./domain/model-endpoints.ts";
+import { withDefaultPrices } from "./domain/model-prices.ts";
 import { agentOf, type WorkerTask } from "./domain/plan.ts";
 import { planMirrors } from "./domain/plan-mirrors.ts";
 import type { Settings } from "./domain/settings.ts";
@@ -50,13 +50,13 @@ export interface GatewayParts
 /** Composes the gateway of a swarm. The gateway's container is created when the first worker needs it. */
 export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway> {
   const [
-    { holdGateway },
-    { requestFiles },
+    { connectToGateway },
+    { openTaskRequestStore },
     { realTiming },
     { localRoutes },
-    { findGatewayProblem },
+    { findGatewayMessageProblem },
     { superviseGateway },
-    { pauseForModel },
+    { pauseForRateLimit },
   ] = await Promise.all([
     import("./acp/hold-gateway.ts"),
     import("./acp/request-files.ts"),
@@ -68,10 +68,10 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   ]);
   const { env, settings, engine, swarmId, root, gitFolder } = parts;
   const { containers, networks, volumes } = engine;
-  const files = requestFiles(gitFolder, swarmId);
+  const files = openTaskRequestStore(gitFolder, swarmId);
   const secrets = await secretReader(parts);
   const line = {
-    ...{ containers, timing: realTiming, findProblem: findGatewayProblem },
+    ...{ containers, timing: realTiming, findProblem: findGatewayMessageProblem },
     journalFile: join(root, ".aimi", "swarms", swarmId, "gateway.ndjson"),
   };
   return superviseGateway({
@@ -80,7 +80,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     // The gateway uses a runtime of its own: the owner adds networks to the running container, and not every
     // runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
-    connect: (container, listener, signal) => holdGateway(line, container, listener, signal),
+    connect: (container, listener, signal) => connectToGateway(line, container, listener, signal),
     record: { find: () => files.findGateway(), keep: (note) => files.storeGateway(note) },
     workersAtWork: () => findWorkersAtWork(parts, files),
     newSecret: () => randomBytes(32).toString("base64url"),
@@ -89,19 +89,19 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
     planEndpoints: (agents) => planEndpoints(agents, settings, env).endpoints,
     resolve: secrets.endpoints,
     mirrors: secrets.mirrors,
-    prices: withPrices(settings.prices),
+    prices: withDefaultPrices(settings.prices),
     budget: { usd: settings.swarmBudgetUsd, tokens: settings.swarmBudgetTokens },
     rightsOf({ taskFile: { metadata } }) {
-      const { hosts, mirrors } = parseAllow([...settings.allow, ...(metadata.allow ?? [])]);
+      const { hosts, mirrors } = parseAllowList([...settings.allow, ...(metadata.allow ?? [])]);
       const budget = { usd: metadata.budgetUsd ?? settings.budgetUsd, tokens: settings.budgetTokens };
       return { allow: hosts, mirrors, budget };
     },
     agentOf: (task) => agentOf(task, settings),
     environment: (agent, access) => ({
-      ...plainVariablesOf(agent, env),
+      ...nonSecretVariablesOf(agent, env),
       ...gatewayEnvironment(agent, access),
     }),
-    pause: (name, until) => pauseForModel({ ...parts, containers }, name, until),
+    pause: (name, until) => pauseForRateLimit({ ...parts, containers }, name, until),
     storeLogin: secrets.storeLogin,
     range: subnetRange(env),
   });
@@ -110,7 +110,7 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
 /** Finds the unfinished workers that have a container, each with its task and its adapter's request. */
 async function findWorkersAtWork(
   { read, recall }: Pick<GatewayParts, "read" | "recall">,
-  { findRequest }: Pick<RequestFiles, "findRequest">,
+  { findRequest }: Pick<TaskRequestStore, "findRequest">,
 ): Promise<WorkerToAdmit[]> {
   const found: WorkerToAdmit[] = [];
   for (const record of (await read()).containers) {
@@ -136,7 +136,7 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
 
 /** Composes the reader of secrets. It reads each secret once, by its reference, and keeps it in memory only. */
 async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
-  const [{ readSecret }, { secretPrograms }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
+  const [{ readSecret }, { createSecretProgramRunner }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
     await Promise.all([
       import("./host/read-secret.ts"),
       import("./host/secret-program.ts"),
@@ -144,7 +144,7 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
       import("./host/login-file.ts"),
     ]);
   const { home } = folders;
-  const run = secretPrograms();
+  const run = createSecretProgramRunner();
   const known = new Map<string, Promise<string>>();
   const read = (reference: string): Promise<string> => {
     const secret = known.get(reference) ?? readSecret(reference, { env, home, run, onWarning });

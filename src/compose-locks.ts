@@ -1,12 +1,12 @@
 import { SwarmError } from "./domain/errors.ts";
 import type { Environment } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { PauseGate } from "./ports/pause-gate.ts";
+import type { ContainerPauseLock } from "./ports/pause-gate.ts";
 
 export interface ComposedLocks {
   readonly lockKind: () => "kernel" | "portable";
   readonly lockAt: (file: string) => Promise<Lock>;
-  readonly gateAt: (folder: string) => Promise<PauseGate>;
+  readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
 }
 
 /** Composes file locks and pause gates, of the kind that `SWARM_LOCK` chooses. */
@@ -33,10 +33,10 @@ export function composeLocks({
     return (await import("./state/kernel-lock.ts")).kernelLock(file, command);
   };
 
-  const gateAt = async (folder: string): Promise<PauseGate> => {
+  const gateAt = async (folder: string): Promise<ContainerPauseLock> => {
     if (lockKind() === "portable")
-      return (await import("./state/portable-gate.ts")).portableGate(folder, lockAt);
-    return (await import("./state/kernel-gate.ts")).kernelGate(folder);
+      return (await import("./state/portable-gate.ts")).portablePauseLock(folder, lockAt);
+    return (await import("./state/kernel-gate.ts")).kernelPauseLock(folder);
   };
 
   return { lockKind, lockAt, gateAt };

@@ -2,13 +2,13 @@ import { availableParallelism, totalmem } from "node:os";
 import type { MergeOperations } from "./cli/composition.ts";
 import { openChecker } from "./compose-checker.ts";
 import type { ComposeOwnerDeps } from "./compose-owner.ts";
-import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
-import { chooseWorkers } from "./domain/choose-workers.ts";
+import { ensureImageAtHead, findSandboxRuntime } from "./compose-sandbox-parts.ts";
+import { findWorkersByArguments } from "./domain/choose-workers.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { MergeReport } from "./domain/generated/merge.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
 import { once } from "./domain/once.ts";
-import { withRecorded } from "./domain/recorded-settings.ts";
+import { applyRecordedSettings } from "./domain/recorded-settings.ts";
 import type { Settings } from "./domain/settings.ts";
 import { workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
@@ -39,13 +39,13 @@ export interface ComposeMergeDeps
 export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
-      const [{ holdOwnership }, { mergeSwarm }, { workRepository }, { commitReader }] = await Promise.all([
+      const [{ acquireOwnership }, { mergeSwarm }, { workRepository }, { commitReader }] = await Promise.all([
         import("./state/ownership.ts"),
         import("./swarm/merge-swarm.ts"),
         import("./host/work-repository.ts"),
         import("./host/commit-reader.ts"),
       ]);
-      await using _ownership = await holdOwnership(await deps.ownerLock());
+      await using _ownership = await acquireOwnership(await deps.ownerLock());
       const state = await deps.state();
       const { root, commonFolder } = await deps.repository();
       const work = workRepository({ commonFolder });
@@ -55,8 +55,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
           deps.engine(state.engine?.endpoint ?? null),
           settingsOfSwarm(deps, state.swarmId),
         ]);
-        const { runtime } = await runtimeFor(deps, engine, settings, signal);
-        const image = await projectImage(deps, [], onStep, signal);
+        const { runtime } = await findSandboxRuntime(deps, engine, settings, signal);
+        const image = await ensureImageAtHead(deps, [], onStep, signal);
         return openChecker(deps, { state, work, commits, engine, runtime, image }, signal);
       });
       const report = await mergeSwarm(
@@ -73,7 +73,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
         },
         {
           ...{ swarmId: state.swarmId, into, isAsked: workers.length > 0 },
-          records: workers.length === 0 ? state.containers : chooseWorkers(state, workers),
+          records: workers.length === 0 ? state.containers : findWorkersByArguments(state, workers),
         },
       );
       await writeReports(report, onStep);
@@ -113,13 +113,13 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
    * itself is complete.
    */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
-    const [{ mergeFile }, { writeReport }] = await Promise.all([
+    const [{ openMergeReportFile }, { writeReport }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/write-report.ts"),
     ]);
     try {
       const { root } = await deps.repository();
-      await mergeFile(root, async () => true).write(report);
+      await openMergeReportFile(root, async () => true).write(report);
       await writeReport(root, await deps.summary());
     } catch (error) {
       onStep(`The merge report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
@@ -144,10 +144,10 @@ async function settingsOfSwarm(
   { explainAllSettings, repository }: ComposeMergeDeps,
   swarmId: string,
 ): Promise<Settings> {
-  const { requestFiles } = await import("./acp/request-files.ts");
+  const { openTaskRequestStore } = await import("./acp/request-files.ts");
   const { gitFolder } = await repository();
   const { settings } = await explainAllSettings();
-  return withRecorded(settings, await requestFiles(gitFolder, swarmId).findSettings());
+  return applyRecordedSettings(settings, await openTaskRequestStore(gitFolder, swarmId).findSettings());
 }
 
 function fitsTwoChecks({ memoryBytes }: ContainerLimits): boolean {

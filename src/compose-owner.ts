@@ -1,27 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import type { OwnRequest, SwarmReport } from "./cli/composition.ts";
+import type { OwnerRequest, SwarmRunCallbacks } from "./cli/composition.ts";
 import { openSwarmNetworkAccess } from "./compose-doors.ts";
 import { buildOwnerServices, type OwnerServicesDeps } from "./compose-equipment.ts";
-import { projectImage, runtimeFor } from "./compose-sandbox-parts.ts";
+import { ensureImageAtHead, findSandboxRuntime } from "./compose-sandbox-parts.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
 import { integrationBranchOf } from "./domain/merge-report.ts";
 import type { LoadedTask, WorkerTask } from "./domain/plan.ts";
-import { recordable, withRecorded } from "./domain/recorded-settings.ts";
+import { applyRecordedSettings, pickRecordedSettings } from "./domain/recorded-settings.ts";
 import type { ExplainedSetting, Settings } from "./domain/settings.ts";
 import { workerSlug } from "./domain/slug.ts";
 import {
-  countsOf,
+  countWorkersByStatus,
   findContainer,
-  isFinished,
-  isOpen,
+  hasUnendedWorkers,
+  haveAllWorkersEnded,
   type SwarmState,
   withRecord,
 } from "./domain/swarm-state.ts";
-import { chooseFilter, filterWords } from "./domain/system-call-filter.ts";
-import { openCommands } from "./domain/wishes.ts";
+import { chooseFilter, describeFilter } from "./domain/system-call-filter.ts";
+import { findPendingCommands } from "./domain/wishes.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
@@ -52,14 +52,14 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
 }
 
 /** The request to an owner, with the work to add. */
-export interface OwnedWork extends OwnRequest {
+export interface OwnerWorkRequest extends OwnerRequest {
   /** New work, in addition to the workers in the state. */
   readonly works: readonly PlannedWork[];
 }
 
 export interface ComposedOwner {
   /** Takes ownership of the swarm and runs it to its end. */
-  readonly own: (work: OwnedWork, report: SwarmReport) => Promise<SwarmState>;
+  readonly own: (work: OwnerWorkRequest, report: SwarmRunCallbacks) => Promise<SwarmState>;
   /** Returns the agents' access to models by these settings. Null stands for the settings of a new swarm. */
   readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
   readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
@@ -69,16 +69,16 @@ export interface ComposedOwner {
 export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   return { own, accessToModels, watcher };
 
-  async function own(request: OwnedWork, report: SwarmReport): Promise<SwarmState> {
+  async function own(request: OwnerWorkRequest, report: SwarmRunCallbacks): Promise<SwarmState> {
     const { works } = request;
     const [
-      { holdOwnership },
-      { ownedState },
+      { acquireOwnership },
+      { openOwnerState },
       { beginSwarm, waitingWorkers },
-      { ownSwarm },
-      { tidyWorkers },
+      { runOwnerLoop },
+      { finishRemovals },
       { retryWorkers },
-      { hostCapacityOf },
+      { createHostCapacityReader },
     ] = await Promise.all([
       import("./state/ownership.ts"),
       import("./state/owned-state.ts"),
@@ -88,7 +88,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       import("./swarm/retry-workers.ts"),
       import("./swarm/host-room.ts"),
     ]);
-    await using ownership = await holdOwnership(await deps.ownerLock());
+    await using ownership = await acquireOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
     const { id: projectId } = await deps.project();
     if (known !== null && !request.force && known.project.id !== projectId)
@@ -96,7 +96,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         was: `project ${known.project.id}`,
         is: `project ${projectId}`,
       });
-    const isResumed = known !== null && !request.force && !(works.length > 0 && isFinished(known));
+    const isResumed = known !== null && !request.force && !(works.length > 0 && haveAllWorkersEnded(known));
     // A new swarm gets a new id if the requested id is that of the known swarm: the archive keeps the known
     // swarm under its id.
     const freshId =
@@ -105,18 +105,18 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const settings = await settingsFor(swarmId);
     if (isResumed) await refuseOtherNetwork(known, settings);
     const access = await accessToModels(settings);
-    const due = await access.due(works, isResumed ? known : null, request.retry ?? []);
+    const due = await access.findAgentsToStart(works, isResumed ? known : null, request.retry ?? []);
     access.refuse(due);
     if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
     const engine = await deps.engine(known?.engine?.endpoint ?? null);
     const network = await access.network((await engine.open()).networks, report.signal);
     const { id, name, endpoint, runtimes, filter } = await engine.info(report.signal);
-    const found = await runtimeFor(deps, engine, settings, report.signal);
-    const systemCalls = filterWords(chooseFilter(filter, found.runtime), await deps.limits());
-    const { keepSettings } = await requestsOf(swarmId);
+    const found = await findSandboxRuntime(deps, engine, settings, report.signal);
+    const systemCalls = describeFilter(chooseFilter(filter, found.runtime), await deps.limits());
+    const { storeSettings } = await requestsOf(swarmId);
     // Records the settings before the state file is written, so that every swarm with a state file has
     // settings.
-    if (!isResumed) await keepSettings(recordable(settings));
+    if (!isResumed) await storeSettings(pickRecordedSettings(settings));
     deps.crashPoint("before-state-init");
     const state = await beginSwarm(
       {
@@ -126,20 +126,20 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
         newId: () => swarmId,
         clock: deps.clock,
       },
-      { works, isNew: !isResumed, left: known === null ? [] : openCommands(known) },
+      { works, isNew: !isResumed, earlierCommands: known === null ? [] : findPendingCommands(known) },
     );
     deps.crashPoint("after-state-init");
-    if (isResumed) await keepSettings(recordable(settings));
+    if (isResumed) await storeSettings(pickRecordedSettings(settings));
     await using events = await openEvents(swarmId, report);
     const emit = (event: SwarmEvent): void => {
       events.add(event);
       report.emit(event);
     };
     emit({ event: "begun", workers: state.containers.length });
-    report.begun(state);
-    const isWork = request.retry?.length || isOpen(state);
+    report.onBegun(state);
+    const isWork = request.retry?.length || hasUnendedWorkers(state);
     const image = isWork ? await build(report, access.inImage(due)) : "";
-    await using owned = ownedState({
+    await using owned = openOwnerState({
       file: await deps.stateFile(),
       lock: await deps.ownerStateLock(),
       clock: deps.clock,
@@ -155,7 +155,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       await owned.update(recordChange(worker, changed));
     };
     const changeSoon: SwarmDeps["changeSoon"] = async (worker, changed) => {
-      await owned.updateSoon(recordChange(worker, changed));
+      await owned.updateInBatch(recordChange(worker, changed));
     };
     const networkAccess = await openSwarmNetworkAccess(deps, {
       ...{
@@ -177,19 +177,19 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const services = await buildOwnerServices(deps, state, engine, {
       ...{ image, networkAccess, settings, emit, runtime: found.runtime, report, change, changeSoon, update },
     });
-    await tidyWorkers(services);
+    await finishRemovals(services);
     if (request.onto === undefined) await retryWorkers(services, request.retry ?? []);
     else await rework(services, { swarmId, names: request.retry ?? [], onto: request.onto });
     const tasks = new Map<string, WorkerTask | null>();
     let reported = state.containers.length;
-    const ended = await ownSwarm(
+    const ended = await runOwnerLoop(
       services,
       {
         ...{ policy: request.policy, watch: await watcher() },
         ...{ parallel: settings.parallel, askHostEveryMs: 5_000 },
-        hostCapacity: hostCapacityOf(engine, (found) => found[labels.swarm] === swarmId),
+        hostCapacity: createHostCapacityReader(engine, (found) => found[labels.swarm] === swarmId),
         async waitingIn(now) {
-          if (now.containers.length > reported) report.begun(now);
+          if (now.containers.length > reported) report.onBegun(now);
           reported = now.containers.length;
           for (const record of now.containers)
             if (!isTerminal(record.status) && !tasks.has(record.containerName))
@@ -199,8 +199,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       },
       { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
     );
-    await networkAccess.end({ isFinished: isFinished(ended) });
-    emit({ event: "finished", ...countsOf(ended) });
+    await networkAccess.end({ isFinished: haveAllWorkersEnded(ended) });
+    emit({ event: "finished", ...countWorkersByStatus(ended) });
     await writeSummary(ended, report);
     deps.crashPoint("before-owner-release");
     return ended;
@@ -215,13 +215,13 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       onto,
     }: { readonly swarmId: string; readonly names: readonly string[]; readonly onto: string },
   ): Promise<void> {
-    const [{ reworkWorkers }, { mergeFile }, { isMergeReport }] = await Promise.all([
+    const [{ reworkWorkers }, { openMergeReportFile }, { isMergeReport }] = await Promise.all([
       import("./swarm/take-up-workers.ts"),
       import("./host/merge-file.ts"),
       import("./schema/read-document.ts"),
     ]);
     const { root } = await deps.repository();
-    const report = await mergeFile(root, isMergeReport).read(swarmId);
+    const report = await openMergeReportFile(root, isMergeReport).read(swarmId);
     const branch = onto === "integration" ? (report?.branch ?? integrationBranchOf(swarmId)) : onto;
     await reworkWorkers(services, { names, branch, report });
   }
@@ -230,7 +230,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
    * Writes the summary of a swarm to a file. Only reports errors, because the swarm's work itself is
    * complete.
    */
-  async function writeSummary(ended: SwarmState, report: SwarmReport): Promise<void> {
+  async function writeSummary(ended: SwarmState, report: SwarmRunCallbacks): Promise<void> {
     const [{ composeReview }, { writeReport }] = await Promise.all([
       import("./compose-review.ts"),
       import("./host/write-report.ts"),
@@ -246,13 +246,13 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     }
   }
 
-  async function openEvents(swarmId: string, report: SwarmReport): Promise<EventLog> {
-    const [{ eventLog }, { ownFile }, { root }] = await Promise.all([
+  async function openEvents(swarmId: string, report: SwarmRunCallbacks): Promise<EventLog> {
+    const [{ eventLog }, { resolveSwarmFile }, { root }] = await Promise.all([
       import("./state/event-log.ts"),
       import("./host/inside.ts"),
       deps.repository(),
     ]);
-    const folder = dirname(await ownFile(root, "events.ndjson"));
+    const folder = dirname(await resolveSwarmFile(root, "events.ndjson"));
     const onFailure = (error: unknown): void =>
       report.onStep(
         `The event log cannot be written: ${error instanceof Error ? error.message : String(error)}`,
@@ -261,14 +261,17 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   async function requestsOf(swarmId: string) {
-    const { requestFiles } = await import("./acp/request-files.ts");
-    return requestFiles((await deps.repository()).gitFolder, swarmId);
+    const { openTaskRequestStore } = await import("./acp/request-files.ts");
+    return openTaskRequestStore((await deps.repository()).gitFolder, swarmId);
   }
 
   /** Returns the settings that a swarm was started with, overridden by the flags of this command. */
   async function settingsFor(swarmId: string | null): Promise<Settings> {
     const { settings } = await deps.explainAllSettings();
-    return withRecorded(settings, swarmId === null ? null : await (await requestsOf(swarmId)).findSettings());
+    return applyRecordedSettings(
+      settings,
+      swarmId === null ? null : await (await requestsOf(swarmId)).findSettings(),
+    );
   }
 
   /**
@@ -286,14 +289,14 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   async function accessToModels(settings: Settings | null): Promise<AgentAccess> {
-    const [{ agentAccess }, { requestFiles }] = await Promise.all([
+    const [{ agentAccess }, { openTaskRequestStore }] = await Promise.all([
       import("./swarm/agent-access.ts"),
       import("./acp/request-files.ts"),
     ]);
     const { gitFolder } = await deps.repository();
     return agentAccess({
       ...{ settings: settings ?? (await settingsFor(null)), env: deps.env, loadTask },
-      requestsOf: (swarmId) => requestFiles(gitFolder, swarmId),
+      requestsOf: (swarmId) => openTaskRequestStore(gitFolder, swarmId),
     });
   }
 
@@ -301,7 +304,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
    * Returns the tag of this repository's image, and builds the image if it is missing. Returns an empty tag
    * if `halt` ends the build: then the owner starts no more workers.
    */
-  async function build(report: SwarmReport, withAgents: readonly string[]): Promise<string> {
+  async function build(report: SwarmRunCallbacks, withAgents: readonly string[]): Promise<string> {
     deps.crashPoint("before-image-build");
     // No worker runs yet, so `halt` can end the build at once.
     const ending = AbortSignal.any([report.signal, report.halt]);
@@ -309,7 +312,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       report.onStep(step);
       deps.crashPoint("during-image-build");
     };
-    return projectImage(deps, withAgents, onStep, ending).catch((error: unknown) => {
+    return ensureImageAtHead(deps, withAgents, onStep, ending).catch((error: unknown) => {
       if (!report.halt.aborted) throw error;
       return "";
     });
@@ -327,9 +330,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   async function recall(swarmId: string, record: ContainerRecord): Promise<WorkerTask | null> {
-    const { recallTask } = await import("./swarm/recall-task.ts");
+    const { findWorkerTask } = await import("./swarm/recall-task.ts");
     const { findRequest } = await requestsOf(swarmId);
-    return recallTask({ loadTask, findRequest }, record);
+    return findWorkerTask({ loadTask, findRequest }, record);
   }
 
   async function loadTask(path: string): Promise<LoadedTask | null> {

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import type { ReviewOperations } from "./cli/composition.ts";
-import { chooseWorker } from "./domain/choose-workers.ts";
+import { findWorkerByArgument } from "./domain/choose-workers.ts";
 import { eventFilter } from "./domain/event-filter.ts";
 import type { KeptEvent } from "./domain/generated/event.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
@@ -11,7 +11,7 @@ import type { Repository } from "./host/find-repository.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { TaskFolder } from "./ports/project-files.ts";
-import { nullIfInvalid } from "./ports/state-store.ts";
+import { nullIfStateInvalid } from "./ports/state-store.ts";
 
 export interface ComposeReviewDeps {
   readonly clock: () => Date;
@@ -43,14 +43,14 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
 
   return {
     async events({ follow, ...choice }, signal) {
-      const [{ eventReader }, { ownFile }, { root }] = await Promise.all([
+      const [{ eventReader }, { resolveSwarmFile }, { root }] = await Promise.all([
         import("./state/read-events.ts"),
         import("./host/inside.ts"),
         deps.repository(),
       ]);
-      const folder = dirname(await ownFile(root, "events.ndjson"));
+      const folder = dirname(await resolveSwarmFile(root, "events.ndjson"));
       // Events stay readable even if the state is invalid.
-      const state = await deps.findState().catch(nullIfInvalid);
+      const state = await deps.findState().catch(nullIfStateInvalid);
       const reader = eventReader(folder);
       return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));
     },
@@ -71,7 +71,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
     },
 
     async diff(word) {
-      const record = chooseWorker(await deps.state(), word);
+      const record = findWorkerByArgument(await deps.state(), word);
       const { baseCommit: base, collected } = record;
       const names = { worker: workerSlug(record), base, ref: collected?.ref ?? null };
       if (base === null || collected === null) return { kind: "nothing", ...names };
@@ -101,7 +101,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       deps.repository(),
     ]);
     const folder = join(root, ".aimi", "swarms");
-    const [{ mergeFile }, { proofFiles }, { isMergeReport, isProof }] = await Promise.all([
+    const [{ openMergeReportFile }, { proofFiles }, { isMergeReport, isProof }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/proof-files.ts"),
       import("./schema/read-document.ts"),
@@ -110,7 +110,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       {
         ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
         readProof: (swarmId, slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
-        readMerge: (swarmId) => mergeFile(root, isMergeReport).read(swarmId),
+        readMerge: (swarmId) => openMergeReportFile(root, isMergeReport).read(swarmId),
         readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
       },
       await deps.state(),

@@ -31,7 +31,7 @@ export function composeHostCapacity({
   };
 
   async function askEngine(engine: ContainerEngine): Promise<HostCapacity> {
-    const [{ hasIdentity }, { hostCapacityOf }, { commonFolder, worktree }] = await Promise.all([
+    const [{ hasIdentity }, { createHostCapacityReader }, { commonFolder, worktree }] = await Promise.all([
       import("./state/project-identity.ts"),
       import("./swarm/host-room.ts"),
       repository(),
@@ -40,7 +40,7 @@ export function composeHostCapacity({
     const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
     const isOwn = (found: Readonly<Record<string, string>>): boolean =>
       found[labels.project] === id && found[labels.worktree] === worktree;
-    return hostCapacityOf(engine, isOwn)();
+    return createHostCapacityReader(engine, isOwn)();
   }
 }
 

@@ -7,7 +7,7 @@ import type { ContainerEngine } from "./ports/engine.ts";
 import type { FoundRuntime } from "./sandbox/find-runtime.ts";
 
 /** Returns the tag of this repository's image at HEAD, and builds the image if it is missing. */
-export async function projectImage(
+export async function ensureImageAtHead(
   deps: Pick<ComposeOwnerDeps, "images" | "repository">,
   withAgents: readonly string[],
   onStep: (step: string) => void,
@@ -26,7 +26,7 @@ export async function projectImage(
 }
 
 /** Finds the container runtime for sandboxes: one that gives the isolation in the settings. */
-export async function runtimeFor(
+export async function findSandboxRuntime(
   deps: Pick<ComposeOwnerDeps, "clock" | "folders">,
   engine: ContainerEngine,
   { isolation }: Pick<Settings, "isolation">,

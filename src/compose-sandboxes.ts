@@ -7,7 +7,7 @@ import { parseSizeBytes } from "./domain/duration.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { SandboxRecord } from "./domain/generated/sandbox-run.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
-import { strongerOf } from "./domain/isolation.ts";
+import { strongerIsolation } from "./domain/isolation.ts";
 import { once } from "./domain/once.ts";
 import type { Settings } from "./domain/settings.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
@@ -16,7 +16,7 @@ import type { ImageOperations } from "./image/image-operations.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { CreateFromSpecDeps, ProjectSandboxes } from "./sandbox/project-sandboxes.ts";
+import type { CreateFromSpecDeps, ProjectSandboxDeps } from "./sandbox/project-sandboxes.ts";
 
 export interface ComposeSandboxesDeps {
   readonly env: Environment;
@@ -55,8 +55,8 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     };
   });
 
-  const projectDeps = once(async (): Promise<ProjectSandboxes> => {
-    const [{ sandboxFolders }, { recordSeal }, { parseSandboxRecord }, openAt] = await Promise.all([
+  const projectDeps = once(async (): Promise<ProjectSandboxDeps> => {
+    const [{ openSandboxFolders }, { createRecordSeal }, { parseSandboxRecord }, openAt] = await Promise.all([
       import("./host/sandbox-folders.ts"),
       import("./host/record-seal.ts"),
       import("./schema/read-document.ts"),
@@ -64,9 +64,9 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     ]);
     const engines = new Map<string, ContainerEngine>();
     return {
-      folders: sandboxFolders({
+      folders: openSandboxFolders({
         root: (await findRepository(folder))?.root ?? folder,
-        ...{ folder, lockAt, clock, parseRecord: parseSandboxRecord, seal: recordSeal(folders.state) },
+        ...{ folder, lockAt, clock, parseRecord: parseSandboxRecord, seal: createRecordSeal(folders.state) },
       }),
       clock,
       async engineAt(endpoint) {
@@ -123,7 +123,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
         const { file, bytes } = await readSpec(folder, specFile);
         const settings = await deps.resolveSettings();
         const spec = await parseSandboxSpec(bytes, file);
-        const isolation = strongerOf(spec.isolation, settings.isolation);
+        const isolation = strongerIsolation(spec.isolation, settings.isolation);
         return createFromSpec(
           await bringUpDeps(),
           { spec: { ...spec, isolation }, specText: Buffer.from(bytes).toString(), allowed, autoDestroy },
@@ -141,12 +141,12 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       },
 
       async exec({ command, sandbox, input, onOutput }, signal) {
-        const [{ useSandbox }, { runCommand }] = await Promise.all([
+        const [{ ensureSandboxRuns }, { runCommand }] = await Promise.all([
           import("./sandbox/use-sandbox.ts"),
           import("./sandbox/run-command.ts"),
         ]);
         const project = await projectDeps();
-        const { containers, containerId } = await useSandbox(
+        const { containers, containerId } = await ensureSandboxRuns(
           project,
           await findSandbox(project, sandbox),
           signal,
@@ -179,14 +179,14 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
       },
 
       async stats(sandbox, signal) {
-        const { useSandbox } = await import("./sandbox/use-sandbox.ts");
+        const { ensureSandboxRuns } = await import("./sandbox/use-sandbox.ts");
         const project = await projectDeps();
-        const { containers, containerId } = await useSandbox(
+        const { containers, containerId } = await ensureSandboxRuns(
           project,
           await findSandbox(project, sandbox),
           signal,
         );
-        const facts = await containers.look(containerId, { withDisk: true }, signal);
+        const facts = await containers.inspect(containerId, { withDisk: true }, signal);
         return { ...(await containers.stats(containerId, signal)), diskBytes: facts?.diskBytes ?? null };
       },
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { ScheduleOperations } from "./cli/composition.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
-import { crontabLine, nightsIn, withNight } from "./domain/night-schedule.ts";
+import { crontabLine, findCrontabLines, replaceCrontabLine } from "./domain/night-schedule.ts";
 import { once } from "./domain/once.ts";
 import type { Repository } from "./host/find-repository.ts";
 import type { Environment } from "./host/user-folders.ts";
@@ -33,14 +33,14 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
   });
 
   return {
-    async plan({ at, days, words }) {
+    async plan({ at, days, commandArguments }) {
       const [{ root }, { id: projectId }] = [await repository(), await project()];
       const path = [...new Set([dirname(process.execPath), ...usualPath])].join(delimiter);
       const environment = Object.fromEntries(
         needed.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])),
       );
       const line = crontabLine({
-        ...{ projectId, root, program, at, days, words },
+        ...{ projectId, root, program, at, days, commandArguments },
         environment: { PATH: path, ...environment },
       });
       if (line === null)
@@ -55,7 +55,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       const { id } = await project();
       const table = await crontab();
       const before = await table.read();
-      const after = withNight(before, id, Buffer.from(line).toString("latin1"));
+      const after = replaceCrontabLine(before, id, Buffer.from(line).toString("latin1"));
       if (after !== before) await table.write(after);
       return after !== before;
     },
@@ -64,8 +64,8 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       const { id } = await project();
       const table = await crontab();
       const before = await table.read();
-      const removed = nightsIn(before).filter(({ projectId }) => projectId === id);
-      if (removed.length > 0) await table.write(withNight(before, id, null));
+      const removed = findCrontabLines(before).filter(({ projectId }) => projectId === id);
+      if (removed.length > 0) await table.write(replaceCrontabLine(before, id, null));
       return removed.map(({ line }) => readable(line));
     },
 
@@ -74,7 +74,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
         (found) => found.id,
         () => null,
       );
-      const nights = nightsIn(await (await crontab()).read());
+      const nights = findCrontabLines(await (await crontab()).read());
       return nights.map(({ projectId, line }) => ({ line: readable(line), isHere: projectId === id }));
     },
   };

@@ -6,7 +6,7 @@ import { settingsFromEnvironment } from "./domain/settings-environment.ts";
 import { findRepository } from "./host/find-repository.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
-import type { explainAll, ResolveSettingsDeps } from "./swarm/resolve-settings.ts";
+import type { ResolveSettingsDeps, resolveSettingsWithOrigins } from "./swarm/resolve-settings.ts";
 
 export interface ComposeSettingsDeps {
   readonly env: Environment;
@@ -18,7 +18,7 @@ export interface ComposeSettingsDeps {
 
 export interface ComposedSettings {
   readonly settingsDeps: () => Promise<ResolveSettingsDeps>;
-  readonly explainAllSettings: () => ReturnType<typeof explainAll>;
+  readonly explainAllSettings: () => ReturnType<typeof resolveSettingsWithOrigins>;
   readonly resolveSettings: () => Promise<Settings>;
   readonly userSettings: () => Promise<SettingsFile>;
 }
@@ -32,7 +32,7 @@ export function composeSettings({
   lockAt,
 }: ComposeSettingsDeps): ComposedSettings {
   const settingsDeps = async (): Promise<ResolveSettingsDeps> => {
-    const [{ trustFile }, parsers, { readSettingsFile }] = await Promise.all([
+    const [{ openTrustFile }, parsers, { readSettingsFile }] = await Promise.all([
       import("./host/trust-file.ts"),
       import("./schema/read-document.ts"),
       import("./host/settings-files.ts"),
@@ -41,7 +41,7 @@ export function composeSettings({
     const found = await findRepository(folder);
     return {
       parsers,
-      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      trust: openTrustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
       readProject: async () =>
         found
           ? shownFrom(folder, await readSettingsFile(join(found.root, ".aimi", "config.json"), found.root))
@@ -61,8 +61,8 @@ export function composeSettings({
     settingsDeps,
 
     async explainAllSettings() {
-      const { explainAll } = await import("./swarm/resolve-settings.ts");
-      return explainAll(await settingsDeps());
+      const { resolveSettingsWithOrigins } = await import("./swarm/resolve-settings.ts");
+      return resolveSettingsWithOrigins(await settingsDeps());
     },
 
     resolveSettings: once(async () => {

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PlanRequest, SwarmOperations } from "./cli/composition.ts";
 import { type ComposeOwnerDeps, composeOwner } from "./compose-owner.ts";
-import { chooseWorkers } from "./domain/choose-workers.ts";
+import { findWorkersByArguments } from "./domain/choose-workers.ts";
 import { isTerminal } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { describeHolder } from "./domain/lock-holder.ts";
 import type { SwarmPlan } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
-import { isFinished, isOpen, type SwarmState } from "./domain/swarm-state.ts";
+import { hasUnendedWorkers, haveAllWorkersEnded, type SwarmState } from "./domain/swarm-state.ts";
 import { type OwnerCommand, withoutCommand } from "./domain/wishes.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
-import { refuseEnded } from "./swarm/refuse-ended.ts";
-import { refuseWithoutBase } from "./swarm/refuse-without-base.ts";
+import { refuseEndedTasks } from "./swarm/refuse-ended.ts";
+import { refuseTasksWithoutBase } from "./swarm/refuse-without-base.ts";
 
 export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
@@ -37,23 +37,23 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
         return action === "run" && task ? [{ slug, task }] : [];
       });
       const access = await accessToModels(null);
-      access.refuse(await access.due(works, null, []));
-      report.planned(plan);
+      access.refuse(await access.findAgentsToStart(works, null, []));
+      report.onPlanned(plan);
       // Throws PROJECT_MOVED if the state belongs to another project.
       const known = await deps.findState();
       // No file in the request means `--all`: new task files and the swarm's unfinished workers.
-      const isLeft = request.files.length === 0 && known !== null && isOpen(known);
+      const isLeft = request.files.length === 0 && known !== null && hasUnendedWorkers(known);
       if (works.length === 0 && (!isLeft || request.append))
         return { kind: "nothing", plan, files: request.files };
       const resumed = request.force ? null : known;
-      refuseWithoutBase(works, resumed);
+      refuseTasksWithoutBase(works, resumed);
       if (request.append && (await isOwned())) {
-        refuseEnded(works, known);
+        refuseEndedTasks(works, known);
         const state = await append(works);
         // If the owner exited before it saw the new work, this process becomes the owner below.
         if (await isOwned()) return { kind: "appended", state, files: works.map(({ task }) => task.path) };
       }
-      refuseEnded(works, resumed);
+      refuseEndedTasks(works, resumed);
       return {
         kind: "carried out",
         state: await own({ ...request, works }, report),
@@ -72,13 +72,13 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       if (onto !== undefined) {
         // A running owner cannot receive a branch with a retry command.
         await refuseOwner();
-        const chosen = chooseWorkers(state, workers).map(({ containerName }) => containerName);
+        const chosen = findWorkersByArguments(state, workers).map(({ containerName }) => containerName);
         return {
           kind: "carried out",
           state: await own({ ...request, retry: chosen, works: [] }, report),
         };
       }
-      const names = chooseWorkers(state, workers)
+      const names = findWorkersByArguments(state, workers)
         .filter(({ status }) => status === "failed" || status === "stopped")
         .map(({ containerName }) => containerName);
       if (names.length === 0) return { kind: "nothing", state };
@@ -93,7 +93,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 
     async steer(command, workers, signal) {
       const state = await readState();
-      const chosen = workers.length > 0 ? chooseWorkers(state, workers) : state.containers;
+      const chosen = workers.length > 0 ? findWorkersByArguments(state, workers) : state.containers;
       const names = chosen.filter(({ status }) => !isTerminal(status)).map((record) => record.containerName);
       if (names.length === 0) return { by: "none", state };
       const commands: OwnerCommand[] =
@@ -101,24 +101,24 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
           ? [{ of: "swarm", wish: command }]
           : names.map((name) => ({ of: "container", name, wish: command }));
       if (await sendToOwner(commands, signal)) return { by: "owner", state: await readState() };
-      const [{ holdOwnership }, { steerUnowned }] = await Promise.all([
+      const [{ acquireOwnership }, { steerUnownedSwarm }] = await Promise.all([
         import("./state/ownership.ts"),
         import("./swarm/steer-unowned.ts"),
       ]);
-      await using _ownership = await holdOwnership(await deps.ownerLock());
+      await using _ownership = await acquireOwnership(await deps.ownerLock());
       const engine = await deps.engine(state.engine?.endpoint ?? null);
       const { containers } = await engine.open();
       const store = await deps.stateStore();
       await store.update((now) => commands.reduce(withoutCommand, now));
       return {
         by: "us",
-        state: await steerUnowned({ store, containers, clock: deps.clock, signal }, command, names),
+        state: await steerUnownedSwarm({ store, containers, clock: deps.clock, signal }, command, names),
       };
     },
 
     async detach(words) {
       const known = await deps.findState();
-      const swarmId = known && !isFinished(known) ? known.swarmId : randomUUID();
+      const swarmId = known && !haveAllWorkersEnded(known) ? known.swarmId : randomUUID();
       const { spawnOwner } = await import("./host/spawn-owner.ts");
       const log = join((await deps.repository()).root, ".aimi", "swarms", swarmId, "owner.log");
       const [verb = "", ...rest] = words;
@@ -162,7 +162,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   }
 
   async function append(works: readonly PlannedWork[]): Promise<SwarmState> {
-    const { withWorks } = await import("./swarm/begin-swarm.ts");
-    return (await deps.stateStore()).update((state) => withWorks(state, works, deps.clock()));
+    const { addPlannedWork } = await import("./swarm/begin-swarm.ts");
+    return (await deps.stateStore()).update((state) => addPlannedWork(state, works, deps.clock()));
   }
 }

@@ -1,4 +1,4 @@
-import type { Composition } from "./cli/composition.ts";
+import type { CommandOperations } from "./cli/composition.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { Repository } from "./host/find-repository.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
@@ -13,19 +13,19 @@ export interface ComposeTasksDeps {
 }
 
 /** Composes the use cases that write task files. */
-export function composeTasks(deps: ComposeTasksDeps): Pick<Composition, "init" | "makeTask"> {
+export function composeTasks(deps: ComposeTasksDeps): Pick<CommandOperations, "init" | "makeTask"> {
   const today = (): string => deps.clock().toISOString().slice(0, 10);
   return {
     async init() {
-      const [{ initProject }, { newFilesIn }] = await Promise.all([
+      const [{ initProject }, { createNewFilesWriter }] = await Promise.all([
         import("./swarm/init-project.ts"),
         import("./host/new-files.ts"),
       ]);
-      return initProject(newFilesIn((await deps.repository()).root), { today: today() });
+      return initProject(createNewFilesWriter((await deps.repository()).root), { today: today() });
     },
 
     async makeTask(words) {
-      const [{ makeTask }, { newFilesIn }, { commitReader }, { gitIn }] = await Promise.all([
+      const [{ makeTask }, { createNewFilesWriter }, { commitReader }, { createGit }] = await Promise.all([
         import("./swarm/make-task.ts"),
         import("./host/new-files.ts"),
         import("./host/commit-reader.ts"),
@@ -36,7 +36,7 @@ export function composeTasks(deps: ComposeTasksDeps): Pick<Composition, "init" |
       return makeTask(
         {
           ...(await deps.taskDeps()),
-          ...{ files: newFilesIn(root), commits: commitReader(root), git: gitIn(root) },
+          ...{ files: createNewFilesWriter(root), commits: commitReader(root), git: createGit(root) },
           ...{ ledger: await deps.ledger(), today: today() },
         },
         words,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { CleanupRequest, UpkeepOperations } from "./cli/composition.ts";
-import { chooseWorkers } from "./domain/choose-workers.ts";
+import { findWorkersByArguments } from "./domain/choose-workers.ts";
 import { isError, SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
@@ -41,8 +41,8 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   });
 
   const hold = async (): Promise<AsyncDisposable> => {
-    const { holdOwnership } = await import("./state/ownership.ts");
-    return holdOwnership(await deps.ownerLock());
+    const { acquireOwnership } = await import("./state/ownership.ts");
+    return acquireOwnership(await deps.ownerLock());
   };
 
   return {
@@ -109,7 +109,7 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
 
   function namesOf(state: SwarmState | null, workers: readonly string[]): string[] {
     if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
-    return chooseWorkers(state, workers).map(({ containerName }) => containerName);
+    return findWorkersByArguments(state, workers).map(({ containerName }) => containerName);
   }
 
   /**
@@ -129,8 +129,8 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
     const own = await deps.privateEngine();
     const { endpoint } = await own.status();
     if (recorded !== null && recorded !== endpoint) throw unreachable;
-    const { stateFolder } = await import("./host/state-folder.ts");
-    if (!(await stateFolder(deps.folders.state).hasEngine())) return null;
+    const { openStateFolder } = await import("./host/state-folder.ts");
+    if (!(await openStateFolder(deps.folders.state).hasEngine())) return null;
     if (dryRun) throw unreachable;
     await own.start({ mayInstall: false, reset: false, onStep: () => {} });
     return (await deps.openEngine())(endpoint);
@@ -148,16 +148,17 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   }
 
   async function cleanUpDeps(engine: ContainerEngine | null): Promise<CleanUpDeps> {
-    const [{ readAttemptJournal }, { workRepository }, { swarmFiles }, repository] = await Promise.all([
-      import("./acp/host-journal.ts"),
-      import("./host/work-repository.ts"),
-      import("./host/swarm-files.ts"),
-      deps.repository(),
-    ]);
+    const [{ summarizeAttemptJournal }, { workRepository }, { openSwarmFiles }, repository] =
+      await Promise.all([
+        import("./acp/host-journal.ts"),
+        import("./host/work-repository.ts"),
+        import("./host/swarm-files.ts"),
+        deps.repository(),
+      ]);
     return {
-      ...{ store: await deps.stateStore(), engine, clock: deps.clock, files: swarmFiles(repository) },
+      ...{ store: await deps.stateStore(), engine, clock: deps.clock, files: openSwarmFiles(repository) },
       readAttempt: ({ swarmId, slug, attempt }) =>
-        readAttemptJournal(join(repository.root, ".aimi", "swarms", swarmId, slug), attempt),
+        summarizeAttemptJournal(join(repository.root, ".aimi", "swarms", swarmId, slug), attempt),
       work: workRepository({ commonFolder: repository.commonFolder }),
     };
   }
@@ -166,14 +167,14 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
     engine: ContainerEngine | null,
     signal: AbortSignal,
   ): Promise<ClearMachineDeps> {
-    const [{ stateFolder }, { engineContent }] = await Promise.all([
+    const [{ openStateFolder }, { countEngineContent }] = await Promise.all([
       import("./host/state-folder.ts"),
       import("./docker/engine-content.ts"),
     ]);
     return {
       privateEngine: await deps.privateEngine(),
-      stateFolder: stateFolder(deps.folders.state),
-      contentOf: (endpoint) => engineContent(endpoint, signal),
+      stateFolder: openStateFolder(deps.folders.state),
+      contentOf: (endpoint) => countEngineContent(endpoint, signal),
       async pruneImages(dryRun) {
         if (!engine) return [];
         const pruned = await (await deps.images()).prune({ all: false, own: true, dryRun }, signal);

@@ -68,9 +68,9 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
     },
 
     async *tail(record, { last }, signal) {
-      const { tailWorker } = await import("./acp/tail-worker.ts");
+      const { followAdapterLog } = await import("./acp/tail-worker.ts");
       const { containers, containerId } = await runningWorker(record, signal);
-      yield* tailWorker(containers, { containerId, last }, signal);
+      yield* followAdapterLog(containers, { containerId, last }, signal);
     },
 
     async wait(words, signal) {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
-import type { Composition, SwarmOperations, WatchOperations } from "./cli/composition.ts";
-import { composeEngine, composeSearch } from "./compose-engine.ts";
+import type { CommandOperations, SwarmOperations, WatchOperations } from "./cli/composition.ts";
+import { composeEngine, composeEngineSearch } from "./compose-engine.ts";
 import { composeLocks } from "./compose-locks.ts";
 import { composeMerge } from "./compose-merge.ts";
 import { composePlugin } from "./compose-plugin.ts";
@@ -17,14 +17,14 @@ import { type CrashHook, noCrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
-import { type SettingsFile, settingsOf } from "./domain/settings.ts";
+import { type SettingsFile, settingsWithoutOrigins } from "./domain/settings.ts";
 import { slugOf, workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
 import { type Environment, userFolders } from "./host/user-folders.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import type { Lock } from "./ports/lock.ts";
-import { nullIfInvalid, type StateStore } from "./ports/state-store.ts";
+import { nullIfStateInvalid, type StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
 import type { ChangeStateDeps } from "./swarm/change-state.ts";
 import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
@@ -50,7 +50,7 @@ export function compose({
   flags,
   crashPoint = noCrashHook,
   clock = () => new Date(),
-}: ComposeOptions): Composition {
+}: ComposeOptions): CommandOperations {
   const folders = userFolders(env);
 
   const repository = once(async () => {
@@ -66,13 +66,13 @@ export function compose({
 
   const stateFile = once(async (): Promise<StateFile> => {
     const { root, gitFolder } = await repository();
-    const [{ stateFile: fileAt }, { parseState }, { ownFile }] = await Promise.all([
+    const [{ stateFile: fileAt }, { parseState }, { resolveSwarmFile }] = await Promise.all([
       import("./state/state-file.ts"),
       import("./schema/read-document.ts"),
       import("./host/inside.ts"),
     ]);
     const places = {
-      stateFile: await ownFile(root, "swarm-state.json"),
+      stateFile: await resolveSwarmFile(root, "swarm-state.json"),
       copyFile: join(gitFolder, "aimi", "swarm-state.json"),
       archiveFolder: join(root, ".aimi", "swarms"),
     };
@@ -107,24 +107,24 @@ export function compose({
   };
 
   const project = once(async (): Promise<ProjectRef> => {
-    const { projectIdentity } = await import("./state/project-identity.ts");
-    const { id } = await projectIdentity(await identityDeps());
+    const { readOrCreateProjectIdentity } = await import("./state/project-identity.ts");
+    const { id } = await readOrCreateProjectIdentity(await identityDeps());
     return refOf(await repository(), id);
   });
 
   const taskDeps = async (): Promise<LoadTasksDeps & { parsers: DocumentParsers }> => {
     const { root } = await repository();
-    const [{ taskFolder }, parsers, { trustFile }, { gitIn }] = await Promise.all([
+    const [{ openTaskFolder }, parsers, { openTrustFile }, { createGit }] = await Promise.all([
       import("./host/task-folder.ts"),
       import("./schema/read-document.ts"),
       import("./host/trust-file.ts"),
       import("./host/git.ts"),
     ]);
     return {
-      folder: taskFolder(root),
+      folder: openTaskFolder(root),
       parsers,
-      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
-      git: gitIn(root),
+      trust: openTrustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      git: createGit(root),
     };
   };
 
@@ -140,7 +140,7 @@ export function compose({
   const { privateEngine, openEngine } = composeEngine({
     ...{ env, stateFolder: folders.state, lockAt, gateAt },
   });
-  const { engineDeps, findAny, findEngine, engineOrOwn } = composeSearch({
+  const { engineDeps, findAny, findEngine, engineOrOwn } = composeEngineSearch({
     ...{ env, privateEngine, openEngine, explainAllSettings, home: folders.home },
   });
 
@@ -157,8 +157,10 @@ export function compose({
   });
 
   const readJournal: ReadJournal = async (swarmId, worker) => {
-    const { readHostJournal } = await import("./acp/host-journal.ts");
-    return readHostJournal(join((await repository()).root, ".aimi", "swarms", swarmId, workerSlug(worker)));
+    const { summarizeHostJournal } = await import("./acp/host-journal.ts");
+    return summarizeHostJournal(
+      join((await repository()).root, ".aimi", "swarms", swarmId, workerSlug(worker)),
+    );
   };
 
   const checkState = async (): Promise<CheckedState> => {
@@ -212,8 +214,8 @@ export function compose({
       ...{ env, repository, findState, clock, taskDeps, ownerLock, stateFile, stateStore, findEngine },
     });
 
-  const plan: Composition["plan"] = async ({ files, again, strict }) => {
-    const [{ makePlan }, { gitIn }] = await Promise.all([
+  const plan: CommandOperations["plan"] = async ({ files, again, strict }) => {
+    const [{ makePlan }, { createGit }] = await Promise.all([
       import("./swarm/make-plan.ts"),
       import("./host/git.ts"),
     ]);
@@ -221,7 +223,7 @@ export function compose({
     const deps = {
       ...(await taskDeps()),
       ledger: await ledger(),
-      git: gitIn(root),
+      git: createGit(root),
       hostCapacity: composeHostCapacity({ repository, project, findEngine }),
       env,
     };
@@ -313,7 +315,7 @@ export function compose({
         project,
         rebind: async (kind: "moved" | "copied") => {
           const { rebindIdentity } = await import("./state/project-identity.ts");
-          const known = await (await stateStore()).find().catch(nullIfInvalid);
+          const known = await (await stateStore()).find().catch(nullIfStateInvalid);
           await rebindIdentity(await identityDeps(), kind, known?.project.id);
         },
         newId: randomUUID,
@@ -323,7 +325,7 @@ export function compose({
     },
 
     async doctor(onStep, signal) {
-      const [{ diagnose }, { gitIn }, machine, { presentCredentials }, { replayInstalledHook }] =
+      const [{ diagnose }, { createGit }, machine, { findCredentialNames }, { replayInstalledHook }] =
         await Promise.all([
           import("./swarm/diagnose.ts"),
           import("./host/git.ts"),
@@ -333,7 +335,7 @@ export function compose({
         ]);
       const found = await findRepository(folder);
       const settings = await explainAllSettings().then(
-        ({ settings: explained }) => settingsOf(explained),
+        ({ settings: explained }) => settingsWithoutOrigins(explained),
         ifForeseen,
       );
       const deps = {
@@ -341,10 +343,10 @@ export function compose({
         settingsProblem: settings instanceof SwarmError ? settings : null,
         programs32Bit: !(settings instanceof SwarmError) && settings["limits.programs32Bit"],
         nodeVersion: process.version,
-        gitVersion: () => gitIn(folder).version(),
+        gitVersion: () => createGit(folder).version(),
         machine: await machine.machineFacts(),
         freeBytes: machine.freeBytes,
-        credentials: () => presentCredentials(env, folders),
+        credentials: () => findCredentialNames(env, folders),
         installedHook: () => replayInstalledHook(folders.home, folder),
         project: async () => (found ? diagnosedProject(found.root) : null),
         onStep,
@@ -370,7 +372,7 @@ export function compose({
         (await filesToTrust()).filter(({ trusted }) => !trusted).map(({ path }) => path),
       countTasks: async () => {
         const { loadTasks } = await import("./swarm/load-tasks.ts");
-        const settings = settingsOf((await explainAllSettings()).settings);
+        const settings = settingsWithoutOrigins((await explainAllSettings()).settings);
         // Counts tasks as if the user trusted them: `doctor` reports trust separately.
         const deps = { ...(await taskDeps()), trust: { isTrusted: async () => true } };
         return (await loadTasks(deps, { files: [], settings, strict: false })).tasks.length;
@@ -380,19 +382,19 @@ export function compose({
 
   async function filesToTrust(): Promise<FileToTrust[]> {
     const { findFilesToTrust } = await import("./swarm/trust-files.ts");
-    const effective = settingsOf((await explainAllSettings()).settings);
+    const effective = settingsWithoutOrigins((await explainAllSettings()).settings);
     return findFilesToTrust(await trustDeps(), { user: await userSettings(), effective });
   }
 
   async function trustDeps() {
-    const [deps, { trustFile }, { readProject }] = await Promise.all([
+    const [deps, { openTrustFile }, { readProject }] = await Promise.all([
       taskDeps(),
       import("./host/trust-file.ts"),
       settingsDeps(),
     ]);
     return {
       ...deps,
-      trust: trustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
+      trust: openTrustFile(folders.state, await lockAt(join(folders.state, "trust.lock"))),
       readProject,
     };
   }
@@ -411,7 +413,7 @@ function ifForeseen(error: unknown): SwarmError {
 function lazyLock(open: () => Promise<Lock>): Lock {
   const lock = once(open);
   return {
-    hold: async (waitMs, signal) => (await lock()).hold(waitMs, signal),
+    acquire: async (waitMs, signal) => (await lock()).acquire(waitMs, signal),
     holder: async () => (await lock()).holder(),
   };
 }

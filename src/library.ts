@@ -9,7 +9,7 @@ import type { ContainerEngine } from "./ports/engine.ts";
 import type { SandboxOptions } from "./sandbox/create-sandbox.ts";
 import type { OpenSandboxOptions } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
-import type { checkCall } from "./schema/check-call.ts";
+import type { checkLibraryCall } from "./schema/check-call.ts";
 
 export interface LibraryOptions {
   /** The endpoint of the container engine. The default is the first engine that `swarm doctor` shows. */
@@ -79,12 +79,12 @@ export async function buildBaseImage(
   );
 }
 
-const check: typeof checkCall = async (name, said) =>
-  (await import("./schema/check-call.ts")).checkCall(name, said);
+const check: typeof checkLibraryCall = async (name, said) =>
+  (await import("./schema/check-call.ts")).checkLibraryCall(name, said);
 
 async function checked(sandbox: Sandbox): Promise<Sandbox> {
-  const { checkedSandbox } = await import("./sandbox/checked-sandbox.ts");
-  return checkedSandbox(sandbox, check);
+  const { addArgumentChecks } = await import("./sandbox/checked-sandbox.ts");
+  return addArgumentChecks(sandbox, check);
 }
 
 async function openLibrary(endpoint: string | undefined) {

@@ -18,14 +18,14 @@ async function run(): Promise<void> {
     return;
   }
   if (command === "hook" || command === "statusline") {
-    const { answerQuickly } = await import("./hooks/quick-answers.ts");
+    const { answerFastHook } = await import("./hooks/quick-answers.ts");
     // Ignores errors, such as a deleted working folder: hooks and status lines show no errors to the user.
-    if (await answerQuickly(words, quickPlace).catch(() => true)) return;
+    if (await answerFastHook(words, quickPlace).catch(() => true)) return;
   }
   forgiveClosedOutput();
   if (command === "status") {
-    const { quickStatus } = await import("./quick-status.ts");
-    if (await quickStatus(words, process.env)) return;
+    const { printQuickStatus } = await import("./quick-status.ts");
+    if (await printQuickStatus(words, process.env)) return;
   }
   // Keeps Node's compile cache beside the program, so that only users who can write the program can write the
   // cache. If this user cannot write there, there is no cache.

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { statusDocument, statusLines, statusNext } from "./cli/status-lines.ts";
+import { statusDocument, statusLines, suggestNextCommand } from "./cli/status-lines.ts";
 import { toJson, toJsonLine } from "./cli/to-json.ts";
 import type { SwarmState } from "./domain/generated/swarm-state.ts";
-import { swarmExit } from "./domain/swarm-exit.ts";
+import { swarmExitCode } from "./domain/swarm-exit.ts";
 import { engineNeed } from "./domain/swarm-status.ts";
 import type { LabelledContainer } from "./ports/engine.ts";
 import validate from "./schema/generated/swarm-state.js";
 import { readDependsOn } from "./schema/read-depends-on.ts";
-import { glanceAtHolder } from "./state/glance-at-holder.ts";
+import { findKernelLockHolder } from "./state/glance-at-holder.ts";
 import { readSmall } from "./state/read-small.ts";
 
 const localPrefix = "unix://";
@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * with the state in one request. In all other cases it prints nothing, and the whole program takes over. It
  * loads no npm packages, because users wait for the status at each prompt.
  */
-export async function quickStatus(words: readonly string[], env: Environment): Promise<boolean> {
+export async function printQuickStatus(words: readonly string[], env: Environment): Promise<boolean> {
   const [command = "status", ...flags] = words;
   if (command !== "status" || !flags.every((flag) => flag === "--json" || flag === "--exit-status"))
     return false;
@@ -31,7 +31,7 @@ export async function quickStatus(words: readonly string[], env: Environment): P
   const good = readGoodState();
   if (!good) return false;
   const { swarm, root } = good;
-  const owner = glanceAtHolder(join(root, ".git", "aimi", "owner.lock"));
+  const owner = findKernelLockHolder(join(root, ".git", "aimi", "owner.lock"));
   if (owner === undefined || !(await agrees(swarm, owner !== null))) return false;
 
   const status = { swarm, reconciled: true, corrections: [], orphans: [], owner };
@@ -43,8 +43,8 @@ export async function quickStatus(words: readonly string[], env: Environment): P
       ? `${env["CLAUDECODE"] ? toJsonLine(statusDocument(status)) : toJson(statusDocument(status))}\n`
       : `${statusLines(status, { now: new Date(), dependsOn }).join("\n")}\n`,
   );
-  if (!isJson || env["CLAUDECODE"]) process.stderr.write(`next: ${statusNext(status)}\n`);
-  if (flags.includes("--exit-status")) process.exitCode = swarmExit(swarm);
+  if (!isJson || env["CLAUDECODE"]) process.stderr.write(`next: ${suggestNextCommand(status)}\n`);
+  if (flags.includes("--exit-status")) process.exitCode = swarmExitCode(swarm);
   return true;
 }
 
@@ -74,13 +74,13 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
 
 /** Lists the containers of the project in the engine. Returns null if the engine gives no valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
-  const [{ askSocket }, { containersIn, listPath }] = await Promise.all([
+  const [{ getFromSocket }, { containersIn, containerListPath }] = await Promise.all([
     import("./docker/ask-socket.ts"),
     import("./docker/list-containers.ts"),
   ]);
   const socket = engine?.endpoint.slice(localPrefix.length) ?? "";
-  const question = listPath({ projectId: project.id, worktree: "." });
-  return containersIn(await askSocket(socket, question, { timeoutMs: 1_000 }));
+  const question = containerListPath({ projectId: project.id, worktree: "." });
+  return containersIn(await getFromSocket(socket, question, { timeoutMs: 1_000 }));
 }
 
 const [maxStateBytes, maxNoteBytes] = [16 * 1024 * 1024, 16 * 1024];

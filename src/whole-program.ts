@@ -1,20 +1,23 @@
 import { join } from "node:path";
 import { reportFailure } from "./cli/report-failure.ts";
-import { runProgram } from "./cli/run-program.ts";
+import { runCommandLine } from "./cli/run-program.ts";
 import { compose } from "./compose.ts";
 import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
 /** Replacements for parts of the program, for tests. */
-export interface ProgramSeams {
+export interface ProgramReplacements {
   /** Called at named points of the program, where a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
 /** Runs a command of swarm, and returns its exit code. Handles signals: the first one stops the command. */
-export async function runWholeProgram(words: readonly string[], seams: ProgramSeams = {}): Promise<number> {
+export async function runWholeProgram(
+  words: readonly string[],
+  seams: ProgramReplacements = {},
+): Promise<number> {
   const stopping = new AbortController();
   let stoppedBy: NodeJS.Signals | undefined;
   let onSecond: (() => void) | undefined;
@@ -36,7 +39,7 @@ export async function runWholeProgram(words: readonly string[], seams: ProgramSe
 
   try {
     const command = `swarm ${words.join(" ")}`.slice(0, 200);
-    const exit = await runProgram(words, {
+    const exit = await runCommandLine(words, {
       env: process.env,
       signal: stopping.signal,
       onSecondSignal: (act) => {

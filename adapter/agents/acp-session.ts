@@ -1,6 +1,6 @@
-import { failure } from "./acp-verdict.ts";
-import type { AgentTools, Turn, TurnFailure } from "./agent.ts";
-import { fieldsOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
+import { createTurnFailure } from "./acp-verdict.ts";
+import type { Turn, TurnContext, TurnFailure } from "./agent.ts";
+import { type JsonObject, readNumberField, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
 /** An open conversation of the Agent Client Protocol, ready for a prompt. */
@@ -21,7 +21,7 @@ const mcpServers: readonly never[] = [];
 export async function openAcpSession(
   rpc: JsonRpc,
   turn: Turn,
-  tools: AgentTools,
+  tools: TurnContext,
 ): Promise<AcpSession | TurnFailure> {
   const greeting = await rpc.request("initialize", {
     protocolVersion,
@@ -30,15 +30,15 @@ export async function openAcpSession(
     // both directly.
     clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
   });
-  const spoken = numberOf(greeting, "protocolVersion");
+  const spoken = readNumberField(greeting, "protocolVersion");
   if (spoken !== protocolVersion)
-    return failure(
+    return createTurnFailure(
       "AGENT_CRASH",
       "worker",
       `the agent speaks version ${spoken} of the Agent Client Protocol, not ${protocolVersion}`,
     );
 
-  const canLoad = fieldsOf(greeting["agentCapabilities"])["loadSession"] === true;
+  const canLoad = toJsonObject(greeting["agentCapabilities"])["loadSession"] === true;
   const kept = turn.continues && canLoad ? tools.conversation.id : null;
   const loaded = kept === null ? null : await load(rpc, kept);
   if (kept !== null && loaded !== null) {
@@ -47,9 +47,9 @@ export async function openAcpSession(
   }
 
   const made = await rpc.request("session/new", { cwd, mcpServers });
-  const id = textOf(made, "sessionId");
+  const id = readTextField(made, "sessionId");
   if (id === null)
-    return failure("AGENT_CRASH", "worker", "the agent's answer to session/new has no sessionId");
+    return createTurnFailure("AGENT_CRASH", "worker", "the agent's answer to session/new has no sessionId");
   await tools.conversation.keep(id);
   const refused = await prepare(rpc, turn, id, made);
   return refused ?? { kind: "open", id, isResumed: false };
@@ -84,7 +84,9 @@ const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
  * inside the container.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
-  const offered = listOf(fieldsOf(session["modes"])["availableModes"]).map((mode) => textOf(mode, "id"));
+  const offered = toJsonObjects(toJsonObject(session["modes"])["availableModes"]).map((mode) =>
+    readTextField(mode, "id"),
+  );
   const modeId = offered.find((id) => id !== null && freeModes.includes(id));
   if (!modeId) return;
   try {
@@ -103,10 +105,10 @@ async function chooseModel(
   session: JsonObject,
 ): Promise<TurnFailure | null> {
   if (model === undefined) return null;
-  const option = listOf(session["configOptions"]).find(
+  const option = toJsonObjects(session["configOptions"]).find(
     (offered) => offered["category"] === "model" || offered["id"] === "model",
   );
-  const configId = option && textOf(option, "id");
+  const configId = option && readTextField(option, "id");
   try {
     if (configId) await rpc.request("session/set_config_option", { sessionId, configId, value: model });
     else if (session["models"] !== undefined)
@@ -124,5 +126,5 @@ async function chooseModel(
 }
 
 function noModel(model: string, why: string): TurnFailure {
-  return failure("AGENT_CRASH", "worker", `the model ${model} cannot be selected: ${why}`);
+  return createTurnFailure("AGENT_CRASH", "worker", `the model ${model} cannot be selected: ${why}`);
 }

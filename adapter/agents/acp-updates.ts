@@ -1,7 +1,15 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
 import { keepNewest } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
+import {
+  type JsonObject,
+  readCountField,
+  readIdField,
+  readNumberField,
+  readTextField,
+  toJsonObject,
+  toJsonObjects,
+} from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 interface Tool {
@@ -23,44 +31,44 @@ export interface AcpFacts {
    * The failure of the model during this turn. Only Codex reports it, in metadata, and then ends the turn as if it
    * had succeeded.
    */
-  readonly breakdown: Breakdown | null;
+  readonly modelFailure: ModelFailure | null;
   /** The HTTP status of the last failed call of the model, for a `breakdown` that may follow. */
   readonly lastStatus: number | null;
 }
 
-export interface Breakdown {
+export interface ModelFailure {
   readonly status: number | null;
 }
 
-export interface AcpStep {
+export interface AcpUpdateResult {
   readonly facts: AcpFacts;
   readonly activities: readonly AgentActivity[];
 }
 
-export const noAcpFacts = (): AcpFacts => ({
+export const createAcpFacts = (): AcpFacts => ({
   tools: new Map(),
   message: "",
   messageId: null,
   totalCostUsd: null,
-  breakdown: null,
+  modelFailure: null,
   lastStatus: null,
 });
 
 /** Applies the `update` of a `session/update` notification to the facts, and returns the activities to report. */
-export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
+export function applyAcpUpdate(facts: AcpFacts, update: JsonObject): AcpUpdateResult {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
   switch (kind) {
     case "tool_call":
     case "tool_call_update":
-      return after(endMessage(facts), (ended) => readTool(ended, update));
+      return after(flushMessage(facts), (ended) => readTool(ended, update));
     case "plan":
-      return after(endMessage(facts), (ended) => ({
+      return after(flushMessage(facts), (ended) => ({
         facts: ended,
-        activities: [{ kind: "plan", summary: describePlan(listOf(update["entries"])) }],
+        activities: [{ kind: "plan", summary: describePlan(toJsonObjects(update["entries"])) }],
       }));
     case "session_info_update":
-      return readAside(facts, fieldsOf(fieldsOf(update["_meta"])["codex"]));
+      return readAside(facts, toJsonObject(toJsonObject(update["_meta"])["codex"]));
     case "usage_update":
       return { facts: { ...facts, totalCostUsd: costOf(update) ?? facts.totalCostUsd }, activities: [] };
     default:
@@ -72,15 +80,15 @@ export function readAcpUpdate(facts: AcpFacts, update: JsonObject): AcpStep {
  * Applies the tool call in a permission request to the facts: some agents ask for permission before they report the
  * tool call.
  */
-export function readAcpPermission(facts: AcpFacts, request: JsonObject): AcpStep {
-  return after(endMessage(facts), (ended) => readTool(ended, fieldsOf(request["toolCall"])));
+export function applyAcpPermissionRequest(facts: AcpFacts, request: JsonObject): AcpUpdateResult {
+  return after(flushMessage(facts), (ended) => readTool(ended, toJsonObject(request["toolCall"])));
 }
 
 /**
  * Reports the current message, unless its first line is reported already. The caller calls it at the end of a message
  * or turn.
  */
-export function endMessage(facts: AcpFacts): AcpStep {
+export function flushMessage(facts: AcpFacts): AcpUpdateResult {
   const summary = firstLine(facts.message ?? "");
   return {
     facts: { ...facts, message: "" },
@@ -89,7 +97,7 @@ export function endMessage(facts: AcpFacts): AcpStep {
 }
 
 /** Returns an end for each tool call that the agent left open: these tool calls ended with the agent's turn. */
-export function endTools({ tools }: AcpFacts): AgentActivity[] {
+export function endOpenToolCalls({ tools }: AcpFacts): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],
   );
@@ -99,69 +107,71 @@ export function endTools({ tools }: AcpFacts): AgentActivity[] {
  * Computes the usage of a turn from the agent's answer to the prompt; returns null if the agent reports none. Agents
  * report the cost of the whole conversation, so `earlierCostUsd` is subtracted.
  */
-export function usageOfTurn(
+export function computeTurnUsage(
   answer: JsonObject,
   { totalCostUsd }: AcpFacts,
   earlierCostUsd: number | null,
 ): TurnUsage | null {
   const isKnown = totalCostUsd !== null && earlierCostUsd !== null;
   const cost = isKnown ? { costUsd: Math.max(0, totalCostUsd - earlierCostUsd) } : {};
-  const usage = fieldsOf(answer["usage"]);
+  const usage = toJsonObject(answer["usage"]);
   if (Object.keys(usage).length > 0)
     return {
-      inputTokens: countOf(usage, "inputTokens"),
+      inputTokens: readCountField(usage, "inputTokens"),
       // Providers bill the tokens of thoughts as output.
-      outputTokens: countOf(usage, "outputTokens") + countOf(usage, "thoughtTokens"),
-      cacheReadTokens: countOf(usage, "cachedReadTokens"),
-      cacheWriteTokens: countOf(usage, "cachedWriteTokens"),
+      outputTokens: readCountField(usage, "outputTokens") + readCountField(usage, "thoughtTokens"),
+      cacheReadTokens: readCountField(usage, "cachedReadTokens"),
+      cacheWriteTokens: readCountField(usage, "cachedWriteTokens"),
       ...cost,
     };
 
   // Gemini reports its usage in this metadata, since it is older than the protocol's own `usage` field.
-  const quota = fieldsOf(fieldsOf(fieldsOf(answer["_meta"])["quota"])["token_count"]);
-  const inputTokens = countOf(quota, "input_tokens");
-  const outputTokens = countOf(quota, "output_tokens");
+  const quota = toJsonObject(toJsonObject(toJsonObject(answer["_meta"])["quota"])["token_count"]);
+  const inputTokens = readCountField(quota, "input_tokens");
+  const outputTokens = readCountField(quota, "output_tokens");
   if (!isKnown && inputTokens + outputTokens === 0) return null;
   return { inputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, ...cost };
 }
 
-function readChunk(facts: AcpFacts, update: JsonObject): AcpStep {
-  const messageId = idOf(update, "messageId");
+function readChunk(facts: AcpFacts, update: JsonObject): AcpUpdateResult {
+  const messageId = readIdField(update, "messageId");
   if (messageId !== facts.messageId)
-    return after(endMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
+    return after(flushMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
   if (facts.message === null) return { facts, activities: [] };
-  const message = facts.message + (textOf(fieldsOf(update["content"]), "text") ?? "");
+  const message = facts.message + (readTextField(toJsonObject(update["content"]), "text") ?? "");
   const isReportedNow = message.length > 300 || message.trimStart().includes("\n");
   if (!isReportedNow) return { facts: { ...facts, message }, activities: [] };
   return { facts: { ...facts, message: null }, activities: [{ kind: "text", summary: firstLine(message) }] };
 }
 
-function readAside(facts: AcpFacts, codex: JsonObject): AcpStep {
-  const thread = textOf(fieldsOf(codex["threadStatus"]), "type");
+function readAside(facts: AcpFacts, codex: JsonObject): AcpUpdateResult {
+  const thread = readTextField(toJsonObject(codex["threadStatus"]), "type");
   if (thread === "systemError")
-    return { facts: { ...facts, breakdown: { status: facts.lastStatus } }, activities: [] };
-  if (thread === "active") return { facts: { ...facts, breakdown: null }, activities: [] };
-  const error = fieldsOf(codex["error"]);
-  const words = firstLine(`${textOf(error, "message") ?? ""} ${textOf(error, "additionalDetails") ?? ""}`);
+    return { facts: { ...facts, modelFailure: { status: facts.lastStatus } }, activities: [] };
+  if (thread === "active") return { facts: { ...facts, modelFailure: null }, activities: [] };
+  const error = toJsonObject(codex["error"]);
+  const words = firstLine(
+    `${readTextField(error, "message") ?? ""} ${readTextField(error, "additionalDetails") ?? ""}`,
+  );
   if (words === "") return { facts, activities: [] };
   // `codexErrorInfo` has one key, the name of the kind of error.
-  const [kind] = listOf(Object.values(fieldsOf(error["codexErrorInfo"])));
-  const lastStatus = numberOf(kind ?? {}, "httpStatusCode");
+  const [kind] = toJsonObjects(Object.values(toJsonObject(error["codexErrorInfo"])));
+  const lastStatus = readNumberField(kind ?? {}, "httpStatusCode");
   return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
 }
 
-function readTool(facts: AcpFacts, call: JsonObject): AcpStep {
-  const id = idOf(call, "toolCallId");
+function readTool(facts: AcpFacts, call: JsonObject): AcpUpdateResult {
+  const id = readIdField(call, "toolCallId");
   if (id === null) return { facts, activities: [] };
   const known = facts.tools.get(id);
   const kind = toolKind(call) ?? known?.kind ?? "tool";
-  const words = firstLine(textOf(call, "title") ?? "") || known?.summary || "a tool";
-  const status = textOf(call, "status");
+  const words = firstLine(readTextField(call, "title") ?? "") || known?.summary || "a tool";
+  const status = readTextField(call, "status");
   const hasEnded = status === "completed" || status === "failed" || known?.state === "ended";
   const tool: Tool = { kind, summary: words, state: hasEnded ? "ended" : "open" };
   facts.tools.set(id, tool);
   keepNewest(facts.tools);
-  const step = (activities: readonly AgentActivity[]): AcpStep => ({ facts, activities });
+  const step = (activities: readonly AgentActivity[]): AcpUpdateResult => ({ facts, activities });
 
   if (known && known.summary === tool.summary && known.state === tool.state) return step([]);
   // Ignores a title that comes after the end of a tool call: it does not open the tool call again.
@@ -171,23 +181,26 @@ function readTool(facts: AcpFacts, call: JsonObject): AcpStep {
 }
 
 function toolKind(call: JsonObject): ActivityKind | null {
-  const kind = textOf(call, "kind");
+  const kind = readTextField(call, "kind");
   if (kind === null) return null;
   return kind === "execute" ? "command" : "tool";
 }
 
 function describePlan(entries: readonly JsonObject[]): string {
   const done = entries.filter((entry) => entry["status"] === "completed").length;
-  const now = textOf(fieldsOf(entries.find((entry) => entry["status"] === "in_progress")), "content");
+  const now = readTextField(
+    toJsonObject(entries.find((entry) => entry["status"] === "in_progress")),
+    "content",
+  );
   return firstLine(`Plan: ${done} of ${entries.length} done${now === null ? "" : `, ${now}`}`);
 }
 
 function costOf(update: JsonObject): number | null {
-  const cost = fieldsOf(update["cost"]);
-  return cost["currency"] === "USD" ? numberOf(cost, "amount") : null;
+  const cost = toJsonObject(update["cost"]);
+  return cost["currency"] === "USD" ? readNumberField(cost, "amount") : null;
 }
 
-function after(first: AcpStep, then: (facts: AcpFacts) => AcpStep): AcpStep {
+function after(first: AcpUpdateResult, then: (facts: AcpFacts) => AcpUpdateResult): AcpUpdateResult {
   const second = then(first.facts);
   return { facts: second.facts, activities: [...first.activities, ...second.activities] };
 }

@@ -1,32 +1,32 @@
 import { cleanText } from "../../src/domain/clean-text.ts";
-import type { Breakdown } from "./acp-updates.ts";
+import type { ModelFailure } from "./acp-updates.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
-import { fieldsOf, textOf } from "./fields.ts";
-import { RpcClosed, type RpcError, RpcViolation } from "./json-rpc.ts";
+import { readTextField, toJsonObject } from "./fields.ts";
+import { RpcClosedError, type RpcError, RpcViolationError } from "./json-rpc.ts";
 
 /** Judges a turn by its `stopReason`. Only `end_turn` means that the agent ended the turn by its own choice. */
-export function judgeStop(stopReason: string | null): TurnEnd {
+export function judgeStopReason(stopReason: string | null): TurnEnd {
   switch (stopReason) {
     case "end_turn":
       return { kind: "ended" };
     case "max_tokens":
-      return failure(
+      return createTurnFailure(
         "AGENT_LIMIT_REACHED",
         "story",
         "the agent reached the model's token limit (max_tokens)",
       );
     case "max_turn_requests":
-      return failure(
+      return createTurnFailure(
         "AGENT_LIMIT_REACHED",
         "story",
         "the agent reached its limit of requests to the model (max_turn_requests)",
       );
     case "refusal":
-      return failure("AGENT_CRASH", "story", "the model refused to continue");
+      return createTurnFailure("AGENT_CRASH", "story", "the model refused to continue");
     case "cancelled":
-      return failure("AGENT_CRASH", "story", "the agent's turn was cancelled");
+      return createTurnFailure("AGENT_CRASH", "story", "the agent's turn was cancelled");
     default:
-      return failure(
+      return createTurnFailure(
         "AGENT_CRASH",
         "story",
         `the agent stopped with an unknown stop reason: ${cleanText(stopReason ?? "none")}`,
@@ -35,10 +35,14 @@ export function judgeStop(stopReason: string | null): TurnEnd {
 }
 
 /** Returns the failure of a turn in which the model failed, whatever the turn's `stopReason` is. */
-export function judgeBreakdown({ status }: Breakdown): TurnFailure {
+export function judgeModelFailure({ status }: ModelFailure): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
-    failure("AGENT_CRASH", "story", `the model's API failed${status === null ? "" : ` (${status})`}`)
+    createTurnFailure(
+      "AGENT_CRASH",
+      "story",
+      `the model's API failed${status === null ? "" : ` (${status})`}`,
+    )
   );
 }
 
@@ -47,35 +51,39 @@ export function judgeBreakdown({ status }: Breakdown): TurnFailure {
  * if it has not.
  */
 export function judgeRpcFailure(
-  error: RpcError | RpcClosed | RpcViolation,
+  error: RpcError | RpcClosedError | RpcViolationError,
   exit: { readonly code: number; readonly stderrTail: string } | null,
 ): TurnFailure {
   const words = cleanText(error.message, 300);
-  if (error instanceof RpcClosed) return judgeExit(exit);
-  if (error instanceof RpcViolation)
-    return failure("AGENT_CRASH", "story", `the agent violated the Agent Client Protocol: ${words}`);
+  if (error instanceof RpcClosedError) return judgeExit(exit);
+  if (error instanceof RpcViolationError)
+    return createTurnFailure(
+      "AGENT_CRASH",
+      "story",
+      `the agent violated the Agent Client Protocol: ${words}`,
+    );
   // Agents that call models by HTTP report the HTTP status as the error's code, or the kind of error as `errorKind`.
-  const kind = textOf(fieldsOf(error.details), "errorKind");
+  const kind = readTextField(toJsonObject(error.details), "errorKind");
   const byStatus = judgeStatus(error.code, words);
   if (byStatus) return byStatus;
   if (error.code === authRequired || kind === "authentication_failed") return accessDenied(words);
   if (kind === "rate_limit") return rateLimit(words);
   if (kind === "billing_error")
-    return failure(
+    return createTurnFailure(
       "AGENT_LIMIT_REACHED",
       "worker",
       `the account at the model's provider has no credit: ${words}`,
     );
   if (kind === "model_not_found")
-    return failure("AGENT_CRASH", "worker", `the model was not found: ${words}`);
-  return failure(
+    return createTurnFailure("AGENT_CRASH", "worker", `the model was not found: ${words}`);
+  return createTurnFailure(
     "AGENT_CRASH",
     "story",
     `the agent answered a request with an error: ${words} (${error.code})`,
   );
 }
 
-export function failure(
+export function createTurnFailure(
   code: TurnFailure["code"],
   scope: TurnFailure["scope"],
   message: string,
@@ -91,21 +99,29 @@ function judgeStatus(status: number | null, words: string): TurnFailure | null {
 }
 
 function accessDenied(words: string): TurnFailure {
-  return failure("AGENT_AUTH_FAILED", "worker", `the model's API refused the agent's credentials: ${words}`);
+  return createTurnFailure(
+    "AGENT_AUTH_FAILED",
+    "worker",
+    `the model's API refused the agent's credentials: ${words}`,
+  );
 }
 
 function rateLimit(words: string): TurnFailure {
-  return failure("AGENT_LIMIT_REACHED", "worker", `the model's API reported a rate limit: ${words}`);
+  return createTurnFailure(
+    "AGENT_LIMIT_REACHED",
+    "worker",
+    `the model's API reported a rate limit: ${words}`,
+  );
 }
 
 function judgeExit(exit: { readonly code: number; readonly stderrTail: string } | null): TurnFailure {
   const last = exit?.stderrTail.trim().split("\n").at(-1) ?? "";
   const detail = last === "" ? "" : `: ${cleanText(last, 300)}`;
   if (exit?.code === 127)
-    return failure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${detail}`);
+    return createTurnFailure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${detail}`);
   const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
   const message = exit
     ? `the agent exited with code ${exit.code}${signal} and without an answer${detail}`
     : "the agent closed its output without an answer";
-  return failure("AGENT_CRASH", "story", message);
+  return createTurnFailure("AGENT_CRASH", "story", message);
 }

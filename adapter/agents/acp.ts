@@ -1,28 +1,28 @@
 import { openAcpSession } from "./acp-session.ts";
 import {
   type AcpFacts,
-  type AcpStep,
-  endMessage,
-  endTools,
-  noAcpFacts,
-  readAcpPermission,
-  readAcpUpdate,
-  usageOfTurn,
+  type AcpUpdateResult,
+  applyAcpPermissionRequest,
+  applyAcpUpdate,
+  computeTurnUsage,
+  createAcpFacts,
+  endOpenToolCalls,
+  flushMessage,
 } from "./acp-updates.ts";
-import { failure, judgeBreakdown, judgeRpcFailure, judgeStop } from "./acp-verdict.ts";
-import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
-import { endWithin, killAfter } from "./end-program.ts";
-import { fieldsOf, idOf, type JsonObject, listOf, textOf } from "./fields.ts";
-import { type JsonRpc, openJsonRpc, RpcClosed, RpcError, RpcViolation } from "./json-rpc.ts";
+import { createTurnFailure, judgeModelFailure, judgeRpcFailure, judgeStopReason } from "./acp-verdict.ts";
+import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
+import { killAfter, waitForExitOrKill } from "./end-program.ts";
+import { type JsonObject, readIdField, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
+import { type JsonRpc, openJsonRpc, RpcClosedError, RpcError, RpcViolationError } from "./json-rpc.ts";
 
 /** The time limits, in milliseconds, for an agent to exit after its input has ended, and to stop after a cancel. */
 const exitMs = 10_000;
 const stopMs = 5_000;
 
 /** The kind of agent for any program that speaks the Agent Client Protocol, version 1. */
-export const acp: Agent = acpAgent();
+export const acpAgent: Agent = createAcpAgent();
 
-function acpAgent(): Agent {
+function createAcpAgent(): Agent {
   // Remembers the last total cost of each conversation: a conversation may span several programs, and agents report only
   // totals.
   const costById = new Map<string, number>();
@@ -31,19 +31,19 @@ function acpAgent(): Agent {
     program: ({ command }) => command?.[0] ?? "",
     needsOneOf: [],
     versionFlags: [],
-    turn: (turn, tools, signal) => executeTurn(turn, tools, costById, signal),
+    runTurn: (turn, tools, signal) => executeTurn(turn, tools, costById, signal),
   };
 }
 
 async function executeTurn(
   turn: Turn,
-  tools: AgentTools,
+  tools: TurnContext,
   costById: Map<string, number>,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   const { command } = turn.agent;
   if (!command)
-    return failure(
+    return createTurnFailure(
       "AGENT_NOT_FOUND",
       "worker",
       "the task request names no agent program that speaks the Agent Client Protocol",
@@ -52,9 +52,9 @@ async function executeTurn(
   const program = tools.start(command);
   const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
   // Kills an agent that has violated the protocol, since it may not obey a request to end either.
-  if (end.kind === "broke" && end.error instanceof RpcViolation) await program.kill();
+  if (end.kind === "broke" && end.error instanceof RpcViolationError) await program.kill();
   else program.endInput();
-  const code = await endWithin(program, exitMs);
+  const code = await waitForExitOrKill(program, exitMs);
   if (signal.aborted) return wasStopped;
   return end.kind === "broke" ? judgeRpcFailure(end.error, { code, stderrTail: program.stderrTail }) : end;
 }
@@ -78,11 +78,11 @@ async function endOf(
   return await conversation.end;
 }
 
-const wasStopped: TurnEnd = failure("AGENT_CRASH", "story", "the adapter stopped the agent");
+const wasStopped: TurnEnd = createTurnFailure("AGENT_CRASH", "story", "the adapter stopped the agent");
 
 interface Broken {
   readonly kind: "broke";
-  readonly error: RpcError | RpcClosed | RpcViolation;
+  readonly error: RpcError | RpcClosedError | RpcViolationError;
 }
 
 interface Conversation {
@@ -92,7 +92,7 @@ interface Conversation {
 
 function startConversation(
   turn: Turn,
-  tools: AgentTools,
+  tools: TurnContext,
   program: AgentProgram,
   costById: Map<string, number>,
 ): Conversation {
@@ -101,7 +101,7 @@ function startConversation(
     onRequest: (method, params) =>
       method === "session/request_permission" ? reporter.permit(params) : undefined,
     onNotification: (method, params) => {
-      if (method === "session/update") reporter.take(fieldsOf(params["update"]));
+      if (method === "session/update") reporter.take(toJsonObject(params["update"]));
     },
   });
   let sessionId: string | null = null;
@@ -126,21 +126,21 @@ function startConversation(
         // Reports the usage of a failed turn, too, since providers bill it.
         const { totalCostUsd } = reporter.facts();
         if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
-        const usage = usageOfTurn(answer, reporter.facts(), earlierCostUsd);
+        const usage = computeTurnUsage(answer, reporter.facts(), earlierCostUsd);
         if (usage) tools.reportUsage(usage);
       }
-      const end = judgeStop(textOf(answer, "stopReason"));
-      const { breakdown } = reporter.facts();
-      if (end.kind === "ended" && breakdown) return judgeBreakdown(breakdown);
+      const end = judgeStopReason(readTextField(answer, "stopReason"));
+      const { modelFailure } = reporter.facts();
+      if (end.kind === "ended" && modelFailure) return judgeModelFailure(modelFailure);
       if (end.kind === "ended" && reporter.hasDenied())
-        return failure(
+        return createTurnFailure(
           "AGENT_CRASH",
           "story",
           "the agent requested a permission that the adapter cannot grant",
         );
       return end;
     } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcClosed || error instanceof RpcViolation)
+      if (error instanceof RpcError || error instanceof RpcClosedError || error instanceof RpcViolationError)
         return { kind: "broke", error };
       throw error;
     }
@@ -153,7 +153,7 @@ async function prompt(
   turn: Turn,
   { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
 ): Promise<JsonObject> {
-  const text = isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
+  const text = isResumed ? turn.prompt : (turn.promptForNewConversation ?? turn.prompt);
   reporter.begin();
   try {
     return await rpc.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
@@ -174,12 +174,12 @@ interface UpdateReporter {
   hasDenied(): boolean;
 }
 
-function reportUpdates(tools: AgentTools): UpdateReporter {
-  let facts = noAcpFacts();
+function reportUpdates(tools: TurnContext): UpdateReporter {
+  let facts = createAcpFacts();
   let isReporting = false;
   let hasDenied = false;
 
-  function apply(step: AcpStep): void {
+  function apply(step: AcpUpdateResult): void {
     facts = step.facts;
     for (const activity of step.activities) tools.report(activity);
   }
@@ -189,24 +189,24 @@ function reportUpdates(tools: AgentTools): UpdateReporter {
       isReporting = true;
     },
     take(update) {
-      if (isReporting) apply(readAcpUpdate(facts, update));
+      if (isReporting) apply(applyAcpUpdate(facts, update));
     },
     permit(request) {
-      apply(readAcpPermission(facts, request));
-      const options = listOf(request["options"]);
+      apply(applyAcpPermissionRequest(facts, request));
+      const options = toJsonObjects(request["options"]);
       // Chooses by kind, since the names of options differ between agents. Prefers `allow_once`: for `allow_always`, some
       // agents write a file into the work folder, which would end up in a commit.
       const yes = ["allow_once", "allow_always"].flatMap((kind) =>
         options.filter((option) => option["kind"] === kind),
       )[0];
       // The answer repeats the option's ID, so an option whose ID is missing or too long cannot be chosen.
-      const optionId = yes ? idOf(yes, "optionId") : null;
+      const optionId = yes ? readIdField(yes, "optionId") : null;
       hasDenied ||= optionId === null;
       return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
     },
     finish() {
-      apply(endMessage(facts));
-      for (const activity of endTools(facts)) tools.report(activity);
+      apply(flushMessage(facts));
+      for (const activity of endOpenToolCalls(facts)) tools.report(activity);
       isReporting = false;
     },
     facts: () => facts,

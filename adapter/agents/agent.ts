@@ -7,7 +7,7 @@ export interface Turn {
   /** Whether the turn continues the story's earlier conversation: for a repair, or after the agent failed or was cut off. */
   readonly continues: boolean;
   /** The prompt to use if the earlier conversation is lost. Default: `prompt`. */
-  readonly promptAfresh?: string;
+  readonly promptForNewConversation?: string;
   readonly agent: RequestedAgent;
 }
 
@@ -68,11 +68,11 @@ export interface AgentProgram {
 }
 
 /** The parts of the sandbox that an agent's turn may use. */
-export interface AgentTools {
+export interface TurnContext {
   /** Starts a program in the work folder, with the agent's environment and the variables in `env`, which take precedence. */
   start(command: readonly string[], env?: Readonly<Record<string, string>>): AgentProgram;
   /** Runs a short program as the agent's user and returns its exit code and output. */
-  ask(command: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
+  runCommand(command: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   report(activity: AgentActivity): void;
   reportUsage(usage: TurnUsage): void;
   /**
@@ -94,5 +94,5 @@ export interface Agent {
   /** The flags with which the agent's program prints its version in one line; empty if it has no such flags. */
   readonly versionFlags: readonly string[];
   /** Runs one turn and resolves when the agent's program has ended. When `signal` aborts, first asks the program to stop. */
-  turn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd>;
+  runTurn(turn: Turn, tools: TurnContext, signal: AbortSignal): Promise<TurnEnd>;
 }

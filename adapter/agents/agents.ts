@@ -1,11 +1,11 @@
-import { acp } from "./acp.ts";
+import { acpAgent } from "./acp.ts";
 import type { Agent } from "./agent.ts";
-import { claude } from "./claude.ts";
-import { command } from "./command.ts";
-import { script } from "./script.ts";
+import { claudeAgent } from "./claude.ts";
+import { commandAgent } from "./command.ts";
+import { scriptAgent } from "./script.ts";
 
 /** All kinds of agents. A new kind needs a file in this folder, and an entry in this list. */
-const agents: readonly Agent[] = [claude, acp, command, script];
+const agents: readonly Agent[] = [claudeAgent, acpAgent, commandAgent, scriptAgent];
 
 export const agentKinds: readonly string[] = agents.map(({ kind }) => kind);
 

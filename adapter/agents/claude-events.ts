@@ -1,7 +1,15 @@
 import { keepNewest } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { describeTool, type ToolWords } from "./claude-words.ts";
-import { countOf, fieldsOf, idOf, type JsonObject, listOf, numberOf, textOf } from "./fields.ts";
+import { describeTool, type ToolCallDescription } from "./claude-words.ts";
+import {
+  type JsonObject,
+  readCountField,
+  readIdField,
+  readNumberField,
+  readTextField,
+  toJsonObject,
+  toJsonObjects,
+} from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 /** The final result that Claude Code reports. Omits the field `subtype`, which is "success" even after API errors. */
@@ -14,14 +22,14 @@ export interface ClaudeResult {
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
   readonly deniedTools: readonly string[];
-  readonly words: string;
+  readonly text: string;
 }
 
 /**
  * A call of the model's API that failed after all retries. `kind`: Claude Code's name for the error. `status`: the
  * HTTP status, if there was one.
  */
-export interface ApiError {
+export interface ModelApiError {
   readonly kind: string;
   readonly status: number | null;
 }
@@ -33,24 +41,24 @@ export interface ClaudeFacts {
   readonly isResumed: boolean;
   readonly folder: string;
   /** The open tool calls by ID. Mutated in place, since a turn may have very many tool calls; holds only the newest. */
-  readonly openTools: Map<string, ToolWords>;
+  readonly openTools: Map<string, ToolCallDescription>;
   /** The number of background programs that Claude Code waits for. */
   readonly backgroundTasks: number;
   /** How many times in a row the model's API has refused the API key (401). */
   readonly refusedKeys: number;
   readonly modelRefused: boolean;
-  readonly apiError: ApiError | null;
+  readonly apiError: ModelApiError | null;
   /** The last result; null while Claude Code works, since later work makes an earlier result invalid. */
   readonly result: ClaudeResult | null;
   /** `settled`: the usage up to the last result. `since`: the usage of the model calls after it. */
-  readonly settled: TurnUsage;
-  readonly since: TurnUsage;
+  readonly usageUpToResult: TurnUsage;
+  readonly usageSinceResult: TurnUsage;
   /** The IDs of the messages whose usage `since` includes. Mutated in place, since a turn may have very many messages. */
-  readonly counted: Set<string>;
+  readonly countedMessageIds: Set<string>;
 }
 
 /** The effect of an event: the new facts, the activities to report, and the total usage of the run if the event changed it. */
-export interface ClaudeStep {
+export interface ClaudeEventResult {
   readonly facts: ClaudeFacts;
   readonly activities: readonly AgentActivity[];
   readonly usage: TurnUsage | null;
@@ -58,7 +66,7 @@ export interface ClaudeStep {
 
 const nothing: TurnUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): ClaudeFacts {
+export function createClaudeFacts({ isResumed }: { readonly isResumed: boolean }): ClaudeFacts {
   return {
     hasBegun: false,
     isResumed,
@@ -69,14 +77,14 @@ export function claudeFacts({ isResumed }: { readonly isResumed: boolean }): Cla
     modelRefused: false,
     apiError: null,
     result: null,
-    settled: nothing,
-    since: nothing,
-    counted: new Set(),
+    usageUpToResult: nothing,
+    usageSinceResult: nothing,
+    countedMessageIds: new Set(),
   };
 }
 
 /** Applies one event of Claude Code's `--output-format stream-json` to the facts. */
-export function readClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
+export function applyClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   switch (event["type"]) {
     case "system":
       return readSystem(facts, event);
@@ -91,70 +99,74 @@ export function readClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeSt
   }
 }
 
-function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
+function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   switch (event["subtype"]) {
     case "init":
-      return step({ ...facts, hasBegun: true, folder: textOf(event, "cwd") ?? "" });
+      return step({ ...facts, hasBegun: true, folder: readTextField(event, "cwd") ?? "" });
     case "api_retry":
       return readRetry(facts, event);
     case "model_refusal_no_fallback":
       return step({ ...facts, modelRefused: true });
     case "background_tasks_changed":
-      return step({ ...facts, backgroundTasks: listOf(event["tasks"]).length });
+      return step({ ...facts, backgroundTasks: toJsonObjects(event["tasks"]).length });
     default:
       return step(facts);
   }
 }
 
-function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
-  const status = numberOf(event, "error_status");
-  const seconds = Math.ceil(countOf(event, "retry_delay_ms") / 1000);
-  const attempt = `attempt ${countOf(event, "attempt")} of ${countOf(event, "max_retries")}`;
+function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+  const status = readNumberField(event, "error_status");
+  const seconds = Math.ceil(readCountField(event, "retry_delay_ms") / 1000);
+  const attempt = `attempt ${readCountField(event, "attempt")} of ${readCountField(event, "max_retries")}`;
   const summary = `The model's API ${status === null ? "did not answer" : `answered ${status}`}; trying again in ${seconds} s (${attempt})`;
   return step({ ...facts, result: null, refusedKeys: status === 401 ? facts.refusedKeys + 1 : 0 }, [
     { kind: "retry", summary },
   ]);
 }
 
-function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
-  const message = fieldsOf(event["message"]);
-  const blocks = listOf(message["content"]);
+function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+  const message = toJsonObject(event["message"]);
+  const blocks = toJsonObjects(message["content"]);
   if (event["is_api_error_message"] === true || message["model"] === "<synthetic>") {
-    const words = firstLine(blocks.map((block) => textOf(block, "text") ?? "").join("\n"));
-    const kind = textOf(event, "error") ?? "unknown";
-    const apiError = { kind, status: numberOf(event, "api_error_status") };
+    const words = firstLine(blocks.map((block) => readTextField(block, "text") ?? "").join("\n"));
+    const kind = readTextField(event, "error") ?? "unknown";
+    const apiError = { kind, status: readNumberField(event, "api_error_status") };
     return step({ ...facts, apiError }, words === "" ? [] : [{ kind: "text", summary: words }]);
   }
 
-  const { openTools, counted } = facts;
+  const { openTools, countedMessageIds } = facts;
   const activities: AgentActivity[] = [];
   for (const block of blocks) {
-    const text = block["type"] === "text" ? firstLine(textOf(block, "text") ?? "") : "";
+    const text = block["type"] === "text" ? firstLine(readTextField(block, "text") ?? "") : "";
     if (text !== "") activities.push({ kind: "text", summary: text });
-    const id = block["type"] === "tool_use" ? idOf(block, "id") : null;
+    const id = block["type"] === "tool_use" ? readIdField(block, "id") : null;
     if (id === null) continue;
-    const words = describeTool(textOf(block, "name") ?? "a tool", fieldsOf(block["input"]), facts.folder);
+    const words = describeTool(
+      readTextField(block, "name") ?? "a tool",
+      toJsonObject(block["input"]),
+      facts.folder,
+    );
     openTools.set(id, words);
     keepNewest(openTools);
     activities.push({ ...words, tool: { id, state: "open" } });
   }
 
-  const messageId = idOf(message, "id");
+  const messageId = readIdField(message, "id");
   // Counts the usage of each message once: each block of a message comes in a separate event, which repeats the usage of
   // the whole message.
-  const isNew = messageId !== null && !counted.has(messageId);
+  const isNew = messageId !== null && !countedMessageIds.has(messageId);
   const known = { ...facts, refusedKeys: 0, apiError: null };
   if (!isNew) return step(known, activities);
-  keepNewest(counted.add(messageId));
-  const since = addUsage(facts.since, usageOf(fieldsOf(message["usage"])));
-  return step({ ...known, since }, activities, { reportUsage: true });
+  keepNewest(countedMessageIds.add(messageId));
+  const usageSinceResult = addUsage(facts.usageSinceResult, usageOf(toJsonObject(message["usage"])));
+  return step({ ...known, usageSinceResult }, activities, { reportUsage: true });
 }
 
-function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
+function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   const { openTools } = facts;
   const activities: AgentActivity[] = [];
-  for (const block of listOf(fieldsOf(event["message"])["content"])) {
-    const id = block["type"] === "tool_result" ? textOf(block, "tool_use_id") : null;
+  for (const block of toJsonObjects(toJsonObject(event["message"])["content"])) {
+    const id = block["type"] === "tool_result" ? readTextField(block, "tool_use_id") : null;
     const words = id === null ? undefined : openTools.get(id);
     if (id === null || !words) continue;
     openTools.delete(id);
@@ -168,24 +180,30 @@ function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
   return step(facts, activities);
 }
 
-function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
+function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
   const result: ClaudeResult = {
     // Only an explicit `false` in `is_error` counts as success.
     isError: event["is_error"] !== false,
-    terminalReason: textOf(event, "terminal_reason"),
-    stopReason: textOf(event, "stop_reason"),
-    deniedTools: listOf(event["permission_denials"]).map((denial) => textOf(denial, "tool_name") ?? "a tool"),
-    words: firstLine(textOf(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n")),
+    terminalReason: readTextField(event, "terminal_reason"),
+    stopReason: readTextField(event, "stop_reason"),
+    deniedTools: toJsonObjects(event["permission_denials"]).map(
+      (denial) => readTextField(denial, "tool_name") ?? "a tool",
+    ),
+    text: firstLine(
+      readTextField(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n"),
+    ),
   };
-  const settled = addUsage(facts.settled, resultUsage(facts, event));
+  const usageUpToResult = addUsage(facts.usageUpToResult, resultUsage(facts, event));
   // Reports an end for each open tool call: these tool calls ended with the turn.
   const activities = [...facts.openTools].map(
     ([id, { kind, summary }]): AgentActivity => ({ kind, summary, tool: { id, state: "ended" } }),
   );
   facts.openTools.clear();
-  facts.counted.clear();
-  return step({ ...facts, result, settled, since: nothing }, activities, { reportUsage: true });
+  facts.countedMessageIds.clear();
+  return step({ ...facts, result, usageUpToResult, usageSinceResult: nothing }, activities, {
+    reportUsage: true,
+  });
 }
 
 /**
@@ -193,32 +211,32 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeStep {
  * `model_usage_since_last_result` is limited to this run, and it includes sub-agents and small models.
  */
 function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
-  const models = listOf(Object.values(fieldsOf(event["model_usage_since_last_result"])));
+  const models = toJsonObjects(Object.values(toJsonObject(event["model_usage_since_last_result"])));
   if (models.length > 0) return models.map(modelUsage).reduce(addUsage);
-  const usage = usageOf(fieldsOf(event["usage"]));
-  const total = numberOf(event, "total_cost_usd");
+  const usage = usageOf(toJsonObject(event["usage"]));
+  const total = readNumberField(event, "total_cost_usd");
   // Without `model_usage_since_last_result`, the total is this run's cost only if the conversation began with this run.
-  const isFirst = !facts.isResumed && facts.settled.costUsd === undefined;
+  const isFirst = !facts.isResumed && facts.usageUpToResult.costUsd === undefined;
   return total !== null && isFirst ? { ...usage, costUsd: total } : usage;
 }
 
 function modelUsage(model: JsonObject): TurnUsage {
-  const costUsd = numberOf(model, "costUSD");
+  const costUsd = readNumberField(model, "costUSD");
   return {
-    inputTokens: countOf(model, "inputTokens"),
-    outputTokens: countOf(model, "outputTokens"),
-    cacheReadTokens: countOf(model, "cacheReadInputTokens"),
-    cacheWriteTokens: countOf(model, "cacheCreationInputTokens"),
+    inputTokens: readCountField(model, "inputTokens"),
+    outputTokens: readCountField(model, "outputTokens"),
+    cacheReadTokens: readCountField(model, "cacheReadInputTokens"),
+    cacheWriteTokens: readCountField(model, "cacheCreationInputTokens"),
     ...(costUsd === null ? {} : { costUsd }),
   };
 }
 
 function usageOf(usage: JsonObject): TurnUsage {
   return {
-    inputTokens: countOf(usage, "input_tokens"),
-    outputTokens: countOf(usage, "output_tokens"),
-    cacheReadTokens: countOf(usage, "cache_read_input_tokens"),
-    cacheWriteTokens: countOf(usage, "cache_creation_input_tokens"),
+    inputTokens: readCountField(usage, "input_tokens"),
+    outputTokens: readCountField(usage, "output_tokens"),
+    cacheReadTokens: readCountField(usage, "cache_read_input_tokens"),
+    cacheWriteTokens: readCountField(usage, "cache_creation_input_tokens"),
   };
 }
 
@@ -237,7 +255,7 @@ function step(
   facts: ClaudeFacts,
   activities: readonly AgentActivity[] = [],
   { reportUsage }: { readonly reportUsage: boolean } = { reportUsage: false },
-): ClaudeStep {
-  const usage = reportUsage ? addUsage(facts.settled, facts.since) : null;
+): ClaudeEventResult {
+  const usage = reportUsage ? addUsage(facts.usageUpToResult, facts.usageSinceResult) : null;
   return { facts, activities, usage };
 }

@@ -18,7 +18,7 @@ export function isKeyRefused(facts: ClaudeFacts): boolean {
 }
 
 /** Judges a run of Claude Code. Ignores the result's `subtype`, which is unreliable, and the text that the model wrote. */
-export function judgeClaude(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
+export function judgeClaudeRun(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isKeyRefused(facts) && (result === null || result.isError))
     return accessDenied("the model's API refused the API key (401)");
@@ -46,7 +46,7 @@ function withoutResult(facts: ClaudeFacts, exit: ClaudeExit): TurnFailure {
 
 function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
   const { kind, status } = facts.apiError ?? { kind: null, status: null };
-  const words = result.words === "" ? "" : `: ${cleanText(result.words, 300)}`;
+  const words = result.text === "" ? "" : `: ${cleanText(result.text, 300)}`;
   switch (result.terminalReason) {
     case "max_turns":
       return reached("story", "the agent used up its limit of turns");

@@ -1,21 +1,21 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
-import { fieldsOf, type JsonObject, listOf, textOf } from "./fields.ts";
+import { type JsonObject, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 /** A description of a tool call for people. */
-export interface ToolWords {
+export interface ToolCallDescription {
   readonly kind: ActivityKind;
   readonly summary: string;
 }
 
 /** Describes a tool call of Claude Code in one line, with paths relative to the work folder. */
-export function describeTool(name: string, input: JsonObject, folder: string): ToolWords {
-  const of = (field: string): string => textOf(input, field) ?? "";
+export function describeTool(name: string, input: JsonObject, folder: string): ToolCallDescription {
+  const of = (field: string): string => readTextField(input, field) ?? "";
   switch (name) {
     case "Bash":
       return { kind: "command", summary: firstLine(`Bash: ${of("command")}`) };
     case "TodoWrite":
-      return { kind: "plan", summary: describeTodos(listOf(input["todos"])) };
+      return { kind: "plan", summary: describeTodos(toJsonObjects(input["todos"])) };
     case "TaskCreate":
     case "TaskUpdate":
       return { kind: "plan", summary: firstLine(`Plan: ${of("subject") || of("status") || "changed"}`) };
@@ -29,8 +29,8 @@ export function describeTool(name: string, input: JsonObject, folder: string): T
 
 function describeTodos(todos: readonly JsonObject[]): string {
   const done = todos.filter((todo) => todo["status"] === "completed").length;
-  const current = fieldsOf(todos.find((todo) => todo["status"] === "in_progress"));
-  const now = textOf(current, "activeForm") ?? textOf(current, "content");
+  const current = toJsonObject(todos.find((todo) => todo["status"] === "in_progress"));
+  const now = readTextField(current, "activeForm") ?? readTextField(current, "content");
   return firstLine(`Plan: ${done} of ${todos.length} done${now === null ? "" : `, ${now}`}`);
 }
 
@@ -38,7 +38,9 @@ const descriptiveFields = ["pattern", "url", "query", "description", "skill", "c
 
 function firstOf(input: JsonObject): string {
   return (
-    descriptiveFields.map((field) => textOf(input, field)).find((text) => text !== null && text !== "") ?? ""
+    descriptiveFields
+      .map((field) => readTextField(input, field))
+      .find((text) => text !== null && text !== "") ?? ""
   );
 }
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
-import { type ClaudeFacts, claudeFacts, readClaudeEvent } from "./claude-events.ts";
-import { type ClaudeExit, isKeyRefused, judgeClaude } from "./claude-verdict.ts";
-import { endWithin, killAfter } from "./end-program.ts";
-import { parseLine } from "./fields.ts";
+import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
+import { applyClaudeEvent, type ClaudeFacts, createClaudeFacts } from "./claude-events.ts";
+import { type ClaudeExit, isKeyRefused, judgeClaudeRun } from "./claude-verdict.ts";
+import { killAfter, waitForExitOrKill } from "./end-program.ts";
+import { parseJsonLine } from "./fields.ts";
 
 const stopMs = 5_000;
 /**
@@ -15,7 +15,7 @@ const backgroundMs = 120_000;
 const outputGraceMs = 5_000;
 
 /** The kind of agent for Claude Code, in its non-interactive mode. */
-export const claude: Agent = {
+export const claudeAgent: Agent = {
   kind: "claude",
   program: () => "claude",
   needsOneOf: [
@@ -23,7 +23,7 @@ export const claude: Agent = {
     ...["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
   ],
   versionFlags: ["--version"],
-  turn: executeTurn,
+  runTurn: executeTurn,
 };
 
 interface Start {
@@ -32,7 +32,7 @@ interface Start {
   readonly isResumed: boolean;
 }
 
-async function executeTurn(turn: Turn, tools: AgentTools, signal: AbortSignal): Promise<TurnEnd> {
+async function executeTurn(turn: Turn, tools: TurnContext, signal: AbortSignal): Promise<TurnEnd> {
   const knownId = turn.continues ? tools.conversation.id : null;
   const start =
     knownId === null
@@ -42,16 +42,16 @@ async function executeTurn(turn: Turn, tools: AgentTools, signal: AbortSignal): 
   // Exit code 1 before any event: Claude Code refused the conversation, which may be damaged or in use. Retries in a new
   // conversation.
   const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
-  if (knownId === null || !isUnknown) return judgeClaude(facts, exit);
+  if (knownId === null || !isUnknown) return judgeClaudeRun(facts, exit);
   const again = await run(turn, await startNewConversation(tools), tools, signal);
-  return judgeClaude(again.facts, again.exit);
+  return judgeClaudeRun(again.facts, again.exit);
 }
 
 /**
  * Chooses and stores the conversation's ID before the start, so that the conversation can continue after a crash of
  * the container.
  */
-async function startNewConversation(tools: AgentTools): Promise<Start> {
+async function startNewConversation(tools: TurnContext): Promise<Start> {
   const id = randomUUID();
   await tools.conversation.keep(id);
   return { id, isResumed: false };
@@ -71,8 +71,8 @@ exit 1`;
  * Finds out whether a conversation exists. Claude Code fails if it resumes an unknown conversation, and if it begins
  * an existing one.
  */
-async function hasConversation(id: string, tools: AgentTools): Promise<boolean> {
-  const { code } = await tools.ask(["sh", "-c", findConversation, "sh", id]);
+async function hasConversation(id: string, tools: TurnContext): Promise<boolean> {
+  const { code } = await tools.runCommand(["sh", "-c", findConversation, "sh", id]);
   return code === 0;
 }
 
@@ -81,8 +81,8 @@ interface Run {
   readonly exit: ClaudeExit;
 }
 
-async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSignal): Promise<Run> {
-  let facts = claudeFacts(start);
+async function run(turn: Turn, start: Start, tools: TurnContext, signal: AbortSignal): Promise<Run> {
+  let facts = createClaudeFacts(start);
   let manner: ClaudeExit["manner"] = "by-itself";
   if (signal.aborted) return { facts, exit: { code: 0, stderrTail: "", manner: "stopped" } };
   const program = tools.start(commandOf(turn, start), withoutExtraTraffic(tools.env));
@@ -93,7 +93,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
     if (manner !== "by-itself") return;
     manner = why;
     program.interrupt();
-    ending = endWithin(program, stopMs);
+    ending = waitForExitOrKill(program, stopMs);
     // Avoids an unhandled rejection: `end` awaits `ending` only after the program has ended.
     ending.catch(() => {});
   };
@@ -102,9 +102,9 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
 
   const read = async (): Promise<void> => {
     for await (const line of program.lines) {
-      const event = parseLine(line);
+      const event = parseJsonLine(line);
       if (!event) continue;
-      const step = readClaudeEvent(facts, event);
+      const step = applyClaudeEvent(facts, event);
       facts = step.facts;
       for (const activity of step.activities) tools.report(activity);
       if (step.usage) tools.reportUsage(step.usage);
@@ -119,7 +119,7 @@ async function run(turn: Turn, start: Start, tools: AgentTools, signal: AbortSig
     return await ending;
   };
   try {
-    const prompt = start.isResumed ? turn.prompt : (turn.promptAfresh ?? turn.prompt);
+    const prompt = start.isResumed ? turn.prompt : (turn.promptForNewConversation ?? turn.prompt);
     const [code] = await Promise.all([end(), read(), writePrompt(program, prompt)]);
     return { facts, exit: { code, stderrTail: program.stderrTail, manner } };
   } finally {
@@ -143,7 +143,7 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
  * Returns variables that turn off network calls other than those of the model: a sealed sandbox blocks them, and each
  * would wait for its timeout.
  */
-function withoutExtraTraffic(env: AgentTools["env"]): Record<string, string> {
+function withoutExtraTraffic(env: TurnContext["env"]): Record<string, string> {
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",

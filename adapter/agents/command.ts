@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
-import type { Agent, AgentProgram, AgentTools, Turn, TurnEnd } from "./agent.ts";
+import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
 
 /**
  * The kind of agent for any program: the program gets the prompt on its input and in a file, and succeeds if its exit
  * code is 0.
  */
-export const command: Agent = {
+export const commandAgent: Agent = {
   kind: "command",
   needsOneOf: [],
   versionFlags: [],
   program: (agent) => commandOf(agent)[0] ?? "",
-  turn: (turn, tools, signal) => runProgram(commandOf(turn.agent), turn, tools, signal),
+  runTurn: (turn, tools, signal) => runProgram(commandOf(turn.agent), turn, tools, signal),
 };
 
 function commandOf({ command: words }: RequestedAgent): readonly string[] {
@@ -28,11 +28,11 @@ const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 async function runProgram(
   words: readonly string[],
   { storyId, continues, ...turn }: Turn,
-  tools: AgentTools,
+  tools: TurnContext,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   // The program remembers no earlier turn, so it gets the whole story each time.
-  const prompt = turn.promptAfresh ?? turn.prompt;
+  const prompt = turn.promptForNewConversation ?? turn.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
   const writer = tools.start(["sh", "-c", writePrompt, "sh", folder, name]);
   // Not awaited: the pipe may be full until the writing program reads its input.

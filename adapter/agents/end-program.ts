@@ -1,7 +1,7 @@
 import type { AgentProgram } from "./agent.ts";
 
 /** Waits for a program to end and returns its exit code. Kills the program if it does not end within `ms`. */
-export async function endWithin(program: AgentProgram, ms: number): Promise<number> {
+export async function waitForExitOrKill(program: AgentProgram, ms: number): Promise<number> {
   const late = Promise.withResolvers<"late">();
   const timer = setTimeout(() => late.resolve("late"), ms);
   const first = await Promise.race([program.exit, late.promise]).finally(() => clearTimeout(timer));

@@ -4,38 +4,38 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 const maxIdLength = 500;
 
 /** Returns the value itself if it is a JSON object, else an empty object. */
-export function fieldsOf(value: unknown): JsonObject {
+export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
 /** Returns the JSON objects in a list; an empty list if the value is no list. */
-export function listOf(value: unknown): readonly JsonObject[] {
+export function toJsonObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-export function textOf(object: JsonObject, field: string): string | null {
+export function readTextField(object: JsonObject, field: string): string | null {
   const value = object[field];
   return typeof value === "string" ? value : null;
 }
 
 /** Reads an ID that the other program chose. Returns null if the ID is missing, no text, or too long to store. */
-export function idOf(object: JsonObject, field: string): string | null {
-  const id = textOf(object, field);
+export function readIdField(object: JsonObject, field: string): string | null {
+  const id = readTextField(object, field);
   return id !== null && id.length <= maxIdLength ? id : null;
 }
 
-export function numberOf(object: JsonObject, field: string): number | null {
+export function readNumberField(object: JsonObject, field: string): number | null {
   const value = object[field];
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
 /** Reads a count, such as a number of tokens. Returns 0 if the count is absent or invalid. */
-export function countOf(object: JsonObject, field: string): number {
-  return Math.max(0, Math.round(numberOf(object, field) ?? 0));
+export function readCountField(object: JsonObject, field: string): number {
+  return Math.max(0, Math.round(readNumberField(object, field) ?? 0));
 }
 
 /** Parses a line from a program that writes one JSON object per line. Returns null for any other line. */
-export function parseLine(line: string): JsonObject | null {
+export function parseJsonLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);
     return isJsonObject(value) ? value : null;

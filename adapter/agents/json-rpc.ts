@@ -1,6 +1,13 @@
 import { cleanText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
-import { fieldsOf, idOf, type JsonObject, numberOf, parseLine, textOf } from "./fields.ts";
+import {
+  type JsonObject,
+  parseJsonLine,
+  readIdField,
+  readNumberField,
+  readTextField,
+  toJsonObject,
+} from "./fields.ts";
 
 /** Thrown when the agent answers a request with an error. */
 export class RpcError extends Error {
@@ -16,7 +23,7 @@ export class RpcError extends Error {
 }
 
 /** Thrown when the agent's program ends before it has answered a request. */
-export class RpcClosed extends Error {
+export class RpcClosedError extends Error {
   constructor() {
     super("the agent ended without an answer");
     this.name = "RpcClosed";
@@ -24,14 +31,14 @@ export class RpcClosed extends Error {
 }
 
 /** Thrown when the agent violates the protocol; the adapter then reads no more of the agent's output. */
-export class RpcViolation extends Error {
+export class RpcViolationError extends Error {
   constructor(message: string) {
     super(message);
     this.name = "RpcViolation";
   }
 }
 
-export interface Incoming {
+export interface RpcHandlers {
   /** Handles a request of the agent. Returns the result to answer with, or undefined if the method is unknown. */
   onRequest(method: string, params: JsonObject): unknown;
   onNotification(method: string, params: JsonObject): void;
@@ -55,7 +62,7 @@ const shownMethod = 100;
 /** Opens a JSON-RPC 2.0 connection over a program's input and output, with one JSON object per line. */
 export function openJsonRpc(
   program: Pick<AgentProgram, "lines" | "write">,
-  { onRequest, onNotification }: Incoming,
+  { onRequest, onNotification }: RpcHandlers,
 ): JsonRpc {
   const waiting = new Map<number, PromiseWithResolvers<JsonObject>>();
   let lastId = 0;
@@ -69,8 +76,8 @@ export function openJsonRpc(
   }
 
   function receive(message: JsonObject): void {
-    const method = textOf(message, "method");
-    const params = fieldsOf(message["params"]);
+    const method = readTextField(message, "method");
+    const params = toJsonObject(message["params"]);
     // Compares with undefined, since 0 is a valid ID.
     if (method !== null && message["id"] !== undefined) answer(message, method, params);
     else if (method !== null) onNotification(method, params);
@@ -80,8 +87,8 @@ export function openJsonRpc(
   function answer(message: JsonObject, method: string, params: JsonObject): void {
     const id = message["id"];
     // The answer repeats the request's ID, so the adapter limits the ID to a number or a short text.
-    if (id !== null && numberOf(message, "id") === null && idOf(message, "id") === null)
-      throw new RpcViolation("the id of a request is neither a number nor a short text");
+    if (id !== null && readNumberField(message, "id") === null && readIdField(message, "id") === null)
+      throw new RpcViolationError("the id of a request is neither a number nor a short text");
     const result = onRequest(method, params);
     const shown = cleanText(method.slice(0, shownMethod));
     unread += 1;
@@ -95,7 +102,7 @@ export function openJsonRpc(
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => late.reject(new RpcViolation("the agent sends requests but does not read the answers")),
+      () => late.reject(new RpcViolationError("the agent sends requests but does not read the answers")),
       patienceMs,
     );
     await Promise.race([lastAnswer, late.promise]).finally(() => clearTimeout(timer));
@@ -103,24 +110,24 @@ export function openJsonRpc(
   }
 
   function settle(message: JsonObject): void {
-    const id = numberOf(message, "id");
+    const id = readNumberField(message, "id");
     const waiter = id === null ? undefined : waiting.get(id);
     if (id === null || !waiter) return;
     waiting.delete(id);
     if (message["error"] === undefined) {
-      waiter.resolve(fieldsOf(message["result"]));
+      waiter.resolve(toJsonObject(message["result"]));
       return;
     }
-    const error = fieldsOf(message["error"]);
-    const words = textOf(error, "message") ?? "the error has no message";
-    waiter.reject(new RpcError(numberOf(error, "code") ?? 0, words, error["data"]));
+    const error = toJsonObject(message["error"]);
+    const words = readTextField(error, "message") ?? "the error has no message";
+    waiter.reject(new RpcError(readNumberField(error, "code") ?? 0, words, error["data"]));
   }
 
   async function receiveAll(): Promise<void> {
-    let reason: unknown = new RpcClosed();
+    let reason: unknown = new RpcClosedError();
     try {
       for await (const line of program.lines) {
-        const message = parseLine(line);
+        const message = parseJsonLine(line);
         if (message) receive(message);
         if (unread >= maxUnread) await untilRead();
       }

@@ -8,12 +8,12 @@ const program = "/opt/aimi/adapter";
  * The scripted agent, for demonstrations and tests: it carries out the steps in a file. Its program runs as the
  * agent's user, like every other agent.
  */
-export const script: Agent = {
+export const scriptAgent: Agent = {
   kind: "script",
   needsOneOf: [],
   versionFlags: [],
   program: () => program,
-  async turn(turn, tools, signal) {
+  async runTurn(turn, tools, signal) {
     const player = tools.start([program, "play"]);
     const interrupt = () => player.interrupt();
     signal.addEventListener("abort", interrupt, { once: true });

@@ -1,4 +1,4 @@
-export interface ConversationLimits {
+export interface ConversationTimeouts {
   /** Silence in milliseconds after which an adapter that is not paused counts as stalled. */
   readonly silenceMs: number;
   /**
@@ -20,7 +20,7 @@ export interface ConversationLimits {
   readonly closingMs: number;
 }
 
-export const conversationLimits: ConversationLimits = {
+export const conversationTimeouts: ConversationTimeouts = {
   silenceMs: 30_000,
   idleMs: 5 * 60_000,
   lostMs: 5 * 60_000,

@@ -1,25 +1,25 @@
 import { isJournalled } from "../domain/acp-messages.ts";
 import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
-import { isOver } from "../domain/message-order.ts";
+import { isEndFinal } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { Conversation, ConversationEvent } from "../ports/conversations.ts";
-import { type ConversationLimits, conversationLimits } from "./conversation-limits.ts";
-import { Inbox } from "./inbox.ts";
-import { keepAttached } from "./keep-attached.ts";
-import { watchLine } from "./line-watch.ts";
+import { type ConversationTimeouts, conversationTimeouts } from "./conversation-limits.ts";
+import { BoundedQueue } from "./inbox.ts";
+import { stayConnectedToAdapter } from "./keep-attached.ts";
+import { createConnectionMonitor } from "./line-watch.ts";
 import type { HostJournal } from "./open-host-journal.ts";
 import { openOutbox } from "./outbox.ts";
 import type { VolumeDeps } from "./read-volume-journal.ts";
-import type { Received } from "./receive-messages.ts";
+import type { ReceivedLine } from "./receive-messages.ts";
 import type { Timing } from "./timing.ts";
 
 export interface ConversationDeps extends VolumeDeps {
   readonly crashPoint?: CrashHook;
-  readonly containers: Pick<Containers, "exec" | "look" | "copyOut">;
+  readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
   readonly timing: Timing;
 }
 
-export interface ConversationSubject {
+export interface ConversationOptions {
   /** The full ID of the container, as in the envelope of the task request. */
   readonly containerId: string;
   /**
@@ -34,10 +34,10 @@ export interface ConversationSubject {
   readonly request: Uint8Array;
   /** Returns the agent's credentials, or null if there are none. Called at each new connection. */
   readonly credentials: () => Readonly<Record<string, string>> | null;
-  readonly limits?: Partial<ConversationLimits>;
+  readonly limits?: Partial<ConversationTimeouts>;
 }
 
-type Item = Received | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
+type Item = ReceivedLine | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
 
 /** Maximum size in bytes of all messages that wait for the reader of `events`. */
 const maxWaiting = 1024 * 1024;
@@ -46,36 +46,37 @@ const maxWaiting = 1024 * 1024;
  * Converses with the adapter in a container until the conversation ends. Checks each message and writes it to
  * disk, then acknowledges it and yields it. Yields each message once, however often the connection breaks.
  */
-export function holdConversation(
+export function openConversation(
   deps: ConversationDeps,
-  { containerId, journal, request, credentials, limits: given }: ConversationSubject,
+  { containerId, journal, request, credentials, limits: given }: ConversationOptions,
   signal: AbortSignal,
 ): Conversation {
   const { timing, containers, crashPoint = noCrashHook } = deps;
-  const limits = { ...conversationLimits, ...given };
+  const limits = { ...conversationTimeouts, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
-  const inbox = new Inbox<Item>(maxWaiting);
+  const inbox = new BoundedQueue<Item>(maxWaiting);
   const settled = Promise.withResolvers<void>();
-  const { known } = journal;
+  const { conversationState } = journal;
   const outbox = openOutbox(
     timing,
-    { swarmId: known.swarmId, containerId, request, credentials },
+    { swarmId: conversationState.swarmId, containerId, request, credentials },
     journal.lastSeq,
     until,
   );
   let breakOff = (): void => {};
-  const line = watchLine({
+  const line = createConnectionMonitor({
     timing,
     ...{ silenceMs: limits.silenceMs, idleMs: limits.idleMs },
     isPaused: async (within) =>
-      (await containers.look(containerId, { withDisk: false }, within).catch(() => null))?.state === "paused",
+      (await containers.inspect(containerId, { withDisk: false }, within).catch(() => null))?.state ===
+      "paused",
     isBusy: () => inbox.isFull,
     onStatus: (status, why) => inbox.post({ kind: "line", status, why }),
     onSilence: () => breakOff(),
   });
 
-  const attached = keepAttached(
+  const attached = stayConnectedToAdapter(
     {
       ...deps,
       ...{ limits, outbox, line, settled: settled.promise },
@@ -84,7 +85,11 @@ export function holdConversation(
         breakOff = way;
       },
     },
-    { containerId, known: { ...known, containerId }, durableSeq: () => journal.lastSeq },
+    {
+      containerId,
+      conversationState: { ...conversationState, containerId },
+      durableSeq: () => journal.lastSeq,
+    },
     until,
   ).then(
     (end) => inbox.post({ kind: "end", end }),
@@ -133,9 +138,9 @@ export function holdConversation(
       crashPoint("after-request-before-ack");
       await journal.append(messages);
       crashPoint("after-host-journal-before-ack");
-      outbox.durable(journal.lastSeq);
+      outbox.markDurable(journal.lastSeq);
     }
-    if (!items.some((item) => item.kind === "message" && isOver(item.known))) return;
+    if (!items.some((item) => item.kind === "message" && isEndFinal(item.conversationState))) return;
     await outbox.acknowledge();
     settled.resolve();
   }
@@ -145,6 +150,6 @@ export function holdConversation(
  * Returns the weight of a group in the inbox, in bytes. An item without a message counts too, so that a flood
  * of such items also fills the inbox.
  */
-function weightOf(group: readonly Received[]): number {
+function weightOf(group: readonly ReceivedLine[]): number {
   return group.reduce((sum, received) => sum + (received.kind === "message" ? received.bytes : 64), 0);
 }

@@ -1,14 +1,14 @@
 import { BoundedText } from "../domain/bounded-text.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
-import type { ReadArchive } from "./read-volume-journal.ts";
+import type { ArchiveReader } from "./read-volume-journal.ts";
 import type { Timing } from "./timing.ts";
 
 export interface FetchDeps {
-  readonly containers: Pick<Containers, "copyOut" | "exec" | "look">;
-  readonly readArchive: ReadArchive;
+  readonly containers: Pick<Containers, "copyOut" | "exec" | "inspect">;
+  readonly readArchive: ArchiveReader;
   readonly timing: Pick<Timing, "wait">;
 }
 
@@ -31,7 +31,7 @@ export interface StoredFile {
  * Yields the bytes of a file that an adapter stored for the host. Any program in the container may have
  * written the file, so the caller must compare its checksum and check its content.
  */
-export async function* fetchStored(
+export async function* fetchStoredFile(
   deps: FetchDeps,
   file: StoredFile,
   signal: AbortSignal,
@@ -51,7 +51,7 @@ export async function* fetchStored(
         known -= bytes.length - more.length;
         yielded += more.length;
         if (yielded > maxBytes)
-          throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: showBytes(maxBytes) });
+          throw new SwarmError("OUTPUT_TOO_LONG", { command: `cat ${path}`, limit: formatBytes(maxBytes) });
         if (more.length > 0) yield more;
       }
       signal.throwIfAborted();
@@ -72,7 +72,7 @@ async function openStored(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { containerId: id, path } = file;
-  const facts = await containers.look(id, { withDisk: false }, signal);
+  const facts = await containers.inspect(id, { withDisk: false }, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // On some runtimes the archive of a running container is wrong: it lacks all files written since the
   // container started.
@@ -119,7 +119,7 @@ async function* fromRunning(
 
 async function* fromEnded(
   archive: AsyncIterable<Uint8Array>,
-  readArchive: ReadArchive,
+  readArchive: ArchiveReader,
   { path, maxBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
   // `fetchStored` checks `maxBytes` itself and throws OUTPUT_TOO_LONG, so the limit of the archive reader is

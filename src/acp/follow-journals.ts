@@ -4,20 +4,20 @@ import {
   type AdapterMessage,
   isJournalled,
   type JournalledMessage,
-  maxLengthToHost,
+  maxLineBytesToHost,
 } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
-import { folderSignal, type GrowingLines, growingLines } from "../wire/growing-lines.ts";
-import type { FindProblem } from "./receive-messages.ts";
+import { folderSignal, followJsonLines, type JsonLineFollower } from "../wire/growing-lines.ts";
+import type { MessageValidator } from "./receive-messages.ts";
 
 /**
  * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
  * protocol allows.
  */
-const maxLineLength = 2 * maxLengthToHost;
+const maxLineLength = 2 * maxLineBytesToHost;
 const lookEveryMs = 1_000;
 
-export interface FollowedJournals {
+export interface JournalsToFollow {
   /** The folder with the journals of one worker. */
   readonly folder: string;
   /** The number of the attempt to follow, or null to follow all attempts. */
@@ -34,8 +34,8 @@ export interface FollowedJournals {
  * the protocol, because the result is only for display.
  */
 export async function* followJournals(
-  { folder, attempt, isOver, watch }: FollowedJournals,
-  findProblem: FindProblem,
+  { folder, attempt, isOver, watch }: JournalsToFollow,
+  findProblem: MessageValidator,
   signal: AbortSignal,
 ): AsyncGenerator<JournalledMessage> {
   const leaving = new AbortController();
@@ -49,7 +49,7 @@ export async function* followJournals(
     for (const found of await attemptsIn(folder)) {
       if (attempt !== null && attempt !== found) continue;
       const journal = journals.get(found) ?? {
-        lines: growingLines(join(folder, `journal-${found}.ndjson`), { maxLineLength }),
+        lines: followJsonLines(join(folder, `journal-${found}.ndjson`), { maxLineLength }),
         lastSeq: 0,
       };
       journals.set(found, journal);
@@ -61,7 +61,7 @@ export async function* followJournals(
 }
 
 interface Followed {
-  readonly lines: GrowingLines;
+  readonly lines: JsonLineFollower;
   lastSeq: number;
 }
 
@@ -69,8 +69,8 @@ interface Followed {
  * Yields the new messages of a journal. If the file was restored, reads it again from its start; `lastSeq`
  * then prevents that a message is yielded twice.
  */
-async function* newsOf(journal: Followed, findProblem: FindProblem): AsyncGenerator<JournalledMessage> {
-  for await (const value of journal.lines.news()) {
+async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncGenerator<JournalledMessage> {
+  for await (const value of journal.lines.readNewLines()) {
     if (findProblem(value) !== null) continue;
     // The cast is safe: `findProblem` has just checked the value against the schema.
     const message = cleanMessage(value as AdapterMessage);

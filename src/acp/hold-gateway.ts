@@ -11,7 +11,7 @@ import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { readMessages } from "../wire/read-messages.ts";
 import type { Timing } from "./timing.ts";
 
-export interface GatewayLineDeps {
+export interface GatewayConnectionDeps {
   readonly containers: Pick<Containers, "exec">;
   readonly timing: Timing;
   /** Returns the first problem of a parsed line, or null if the line is a valid message. */
@@ -31,8 +31,8 @@ const diagnosticCharacters = 2_000;
  * Stays connected to the gateway in a container. The listener receives each journal entry once. The gateway
  * receives the whole admission again at every connection.
  */
-export function holdGateway(
-  deps: GatewayLineDeps,
+export function connectToGateway(
+  deps: GatewayConnectionDeps,
   container: string,
   listener: GatewayListener,
   signal: AbortSignal,
@@ -54,7 +54,7 @@ export function holdGateway(
   });
 
   return {
-    handOver: synchronized,
+    sendAdmission: synchronized,
     async [Symbol.asyncDispose]() {
       closed.abort(new Error("The owner closed the connection to the gateway"));
       await execution?.[Symbol.asyncDispose]();
@@ -101,7 +101,7 @@ export function holdGateway(
       hasGreeted = false;
       let why = "the connection to the gateway ended";
       try {
-        await listener.ensure(until);
+        await listener.ensureRunning(until);
         why = await converse();
       } catch (error) {
         if (until.aborted) return;

@@ -1,39 +1,42 @@
 import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { maxLengthToHost } from "../domain/acp-messages.ts";
+import { maxLineBytesToHost } from "../domain/acp-messages.ts";
 import { isCommitId } from "../domain/commit-id.ts";
 import type { ContainerStatus, Reason, StoryStatus } from "../domain/generated/swarm-state.ts";
 import type { JournalSummary } from "../ports/journal.ts";
-import { readLines } from "../wire/read-lines.ts";
+import { readJsonLines } from "../wire/read-lines.ts";
 
 /**
  * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
  * protocol allows.
  */
-export const maxLineLength: number = 2 * maxLengthToHost;
+export const maxJournalLineBytes: number = 2 * maxLineBytesToHost;
 
 /** Summarizes the newest attempt in the host's journals of a worker; returns null if there is no journal. */
-export async function readHostJournal(folder: string): Promise<JournalSummary | null> {
-  const [attempt] = await attemptsIn(folder);
-  return attempt === undefined ? null : readAttemptJournal(folder, attempt);
+export async function summarizeHostJournal(folder: string): Promise<JournalSummary | null> {
+  const [attempt] = await findAttemptNumbers(folder);
+  return attempt === undefined ? null : summarizeAttemptJournal(folder, attempt);
 }
 
 /** Summarizes the host's journal of one attempt; returns null if there is no journal. */
-export async function readAttemptJournal(folder: string, attempt: number): Promise<JournalSummary | null> {
+export async function summarizeAttemptJournal(
+  folder: string,
+  attempt: number,
+): Promise<JournalSummary | null> {
   const file = join(folder, `journal-${attempt}.ndjson`);
   if (!(await stat(file).catch(() => null))?.isFile()) return null;
   let summary: JournalSummary = {
     ...{ attempt, lastSeq: 0, statusById: new Map(), completion: null, error: null },
     ...{ lastCheckpoint: null, isWhole: false, failedWork: [] },
   };
-  for await (const message of readLines(createReadStream(file), { maxLineLength }))
+  for await (const message of readJsonLines(createReadStream(file), { maxLineLength: maxJournalLineBytes }))
     summary = withMessage(summary, message);
   return summary;
 }
 
 /** Finds the numbers of the attempts that have a journal, the newest first. */
-export async function attemptsIn(folder: string): Promise<number[]> {
+export async function findAttemptNumbers(folder: string): Promise<number[]> {
   return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
     .map(Number)

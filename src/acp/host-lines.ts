@@ -1,22 +1,28 @@
-import { maxLengthToAdapter } from "../domain/acp-messages.ts";
+import { maxLineBytesToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
 /**
  * The type and payload of any message from the host except the task request. `hostLine` adds the envelope.
  */
-export type HostWords<Message = Ack | Cancel | Credentials | Resumed> = Message extends { payload: unknown }
+export type HostMessageContent<Message = Ack | Cancel | Credentials | Resumed> = Message extends {
+  payload: unknown;
+}
   ? Pick<Message, "type" & keyof Message> & { readonly payload: Message["payload"] }
   : never;
 
-export interface Addressed {
+export interface MessageAddress {
   readonly swarmId: string;
   readonly containerId: string;
 }
 
 /** Serializes a message to an adapter, with its envelope, as one line. */
-export function hostLine({ swarmId, containerId }: Addressed, date: Date, words: HostWords): Uint8Array {
+export function serializeHostMessage(
+  { swarmId, containerId }: MessageAddress,
+  date: Date,
+  words: HostMessageContent,
+): Uint8Array {
   const { type, payload } = words;
-  return asLine(
+  return toMessageLine(
     Buffer.from(JSON.stringify({ type, timestamp: date.toISOString(), swarmId, containerId, payload })),
   );
 }
@@ -25,11 +31,13 @@ export function hostLine({ swarmId, containerId }: Addressed, date: Date, words:
  * Returns a serialized message as one line with a line break. Throws if the message has more than one line or
  * is too long.
  */
-export function asLine(bytes: Uint8Array): Uint8Array {
+export function toMessageLine(bytes: Uint8Array): Uint8Array {
   const end = bytes.indexOf(0x0a);
   if (end >= 0 && end < bytes.length - 1) throw new Error("A message to an adapter has more than one line");
   const line = end >= 0 ? bytes : Buffer.concat([bytes, Buffer.from("\n")]);
-  if (line.length > maxLengthToAdapter)
-    throw new Error(`A message to an adapter has ${line.length} bytes; the limit is ${maxLengthToAdapter}`);
+  if (line.length > maxLineBytesToAdapter)
+    throw new Error(
+      `A message to an adapter has ${line.length} bytes; the limit is ${maxLineBytesToAdapter}`,
+    );
   return line;
 }

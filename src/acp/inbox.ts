@@ -1,5 +1,5 @@
 /** A bounded queue with back-pressure: `put` waits while it is full. */
-export class Inbox<Item> {
+export class BoundedQueue<Item> {
   readonly #limit: number;
   #items: Item[] = [];
   #weight = 0;
@@ -20,7 +20,7 @@ export class Inbox<Item> {
     this.#items.push(...items);
     this.#weight += weight;
     this.#notify();
-    while (this.isFull) await orAborted(this.#changed.promise, signal);
+    while (this.isFull) await rejectWhenAborted(this.#changed.promise, signal);
   }
 
   /**
@@ -49,7 +49,7 @@ export class Inbox<Item> {
         return items;
       }
       if (this.#failure) throw this.#failure.error;
-      await orAborted(this.#changed.promise, signal);
+      await rejectWhenAborted(this.#changed.promise, signal);
     }
   }
 
@@ -60,7 +60,10 @@ export class Inbox<Item> {
 }
 
 /** Returns the result of the promise. Rejects with the signal's reason if the signal is aborted first. */
-export async function orAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function rejectWhenAborted<Result>(
+  promise: Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);

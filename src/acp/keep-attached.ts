@@ -3,34 +3,34 @@ import { backoffMs } from "../domain/backoff.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ErrorMessage, Hello } from "../domain/generated/acp.ts";
-import { type ConversationState, isOver } from "../domain/message-order.ts";
+import { type ConversationState, isEndFinal } from "../domain/message-order.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import type { ConversationEnd } from "../ports/conversations.ts";
-import type { ConversationLimits } from "./conversation-limits.ts";
+import type { ConversationTimeouts } from "./conversation-limits.ts";
 import type { ConnectionMonitor } from "./line-watch.ts";
 import { openChannel } from "./open-channel.ts";
 import type { Outbox } from "./outbox.ts";
 import { readVolumeJournal, type VolumeDeps } from "./read-volume-journal.ts";
-import type { Received } from "./receive-messages.ts";
+import type { ReceivedLine } from "./receive-messages.ts";
 import type { Timing } from "./timing.ts";
 
-export interface AttachDeps extends VolumeDeps {
-  readonly containers: Pick<Containers, "exec" | "look" | "copyOut">;
+export interface AdapterConnectionDeps extends VolumeDeps {
+  readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
   readonly timing: Timing;
-  readonly limits: ConversationLimits;
+  readonly limits: ConversationTimeouts;
   readonly outbox: Outbox;
   readonly line: ConnectionMonitor;
   /** Passes received messages to the inbox. Resolves when the inbox has room for more. */
-  readonly deliver: (received: readonly Received[]) => Promise<void>;
+  readonly deliver: (received: readonly ReceivedLine[]) => Promise<void>;
   /** Resolves when the adapter's last message is on disk and the host has acknowledged it. */
   readonly settled: Promise<void>;
   /** Called at each new connection with a function that breaks that connection off. */
   readonly onConnect: (breakOff: () => void) => void;
 }
 
-export interface AttachSubject {
+export interface AdapterConnectionOptions {
   readonly containerId: string;
-  readonly known: ConversationState;
+  readonly conversationState: ConversationState;
   /** Returns the sequence number of the last message on disk. */
   readonly durableSeq: () => number;
 }
@@ -47,9 +47,9 @@ class BrokenOff extends Error {}
  * worker counts as lost. A lost connection is not a lost worker: the host reconnects with backoff until the
  * container ends or `lostMs` has passed.
  */
-export async function keepAttached(
-  deps: AttachDeps,
-  { containerId, known: start, durableSeq }: AttachSubject,
+export async function stayConnectedToAdapter(
+  deps: AdapterConnectionDeps,
+  { containerId, conversationState: start, durableSeq }: AdapterConnectionOptions,
   signal: AbortSignal,
 ): Promise<ConversationEnd> {
   const { containers, timing, limits, outbox, line } = deps;
@@ -59,11 +59,11 @@ export async function keepAttached(
   let processes: Extract<ConversationEnd, { kind: "exited" }>["processes"] = null;
 
   for (;;) {
-    const before = isOver(known) ? endOf(known) : null;
+    const before = isEndFinal(known) ? endOf(known) : null;
     if (before) return before;
     const disconnection = await converse();
     if (disconnection.kind === "over") return disconnection.end;
-    line.lost(disconnection.why);
+    line.disconnected(disconnection.why);
     failures += 1;
     const end = await judgeContainer(disconnection.why);
     if (end) return end;
@@ -89,7 +89,7 @@ export async function keepAttached(
         for (const received of group) {
           if (received.kind === "violation") end = violated(received.reason);
           if (received.kind !== "message" || end) continue;
-          known = received.known;
+          known = received.conversationState;
           const { message } = received;
           if (isRefusal(message)) end = { kind: "error", message };
           else if (message.type !== "hello") {
@@ -99,15 +99,15 @@ export async function keepAttached(
           } else if (!isJoined) {
             isJoined = true;
             hello = message;
-            line.joined();
-            outbox.joined(channel, hello);
+            line.connected();
+            outbox.connected(channel, hello);
           }
-          if (isOver(known)) end = endOf(known);
+          if (isEndFinal(known)) end = endOf(known);
         }
         await deps.deliver(upToEnd(group));
         if (!end) continue;
         if (end.kind === "violation") {
-          if (!isJoined && (await channel.isUnstarted()))
+          if (!isJoined && (await channel.hasAttachNeverStarted()))
             return { kind: "broken", why: "the adapter's program cannot start in the container" };
           break;
         }
@@ -129,7 +129,7 @@ export async function keepAttached(
           : error.message;
     } finally {
       closing.abort();
-      outbox.left();
+      outbox.disconnected();
     }
     if (end) return { kind: "over", end };
     return { kind: "broken", why: cleanText(diagnostics() || why) };
@@ -161,7 +161,7 @@ export async function keepAttached(
 
   async function look(): Promise<ContainerFacts | null | "unknown"> {
     try {
-      return await containers.look(containerId, { withDisk: false }, signal);
+      return await containers.inspect(containerId, { withDisk: false }, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError)) throw error;
@@ -178,7 +178,7 @@ export async function keepAttached(
           if (received.kind !== "message") continue;
           if (isRefusal(received.message))
             return violated("the adapter's journal contains an error without a sequence number");
-          known = received.known;
+          known = received.conversationState;
         }
         await deps.deliver(upToEnd(group));
       }
@@ -188,7 +188,8 @@ export async function keepAttached(
       unread = cleanText(error.message);
     }
     const end = endOf(known);
-    const isLatest = !hello || isOver({ ...known, announced: hello.payload }) || exitCode === exitOf(end);
+    const isLatest =
+      !hello || isEndFinal({ ...known, helloContent: hello.payload }) || exitCode === exitOf(end);
     if (end && isLatest) return end;
     return { kind: "exited", exitCode, memoryExhausted, processes, unread };
   }
@@ -206,12 +207,12 @@ function isRefusal(message: AdapterMessage): message is ErrorMessage {
  * Returns the messages that count: those before a violation or a refusal, and none after the adapter's last
  * message.
  */
-function upToEnd(group: readonly Received[]): readonly Received[] {
-  const kept: Received[] = [];
+function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
+  const kept: ReceivedLine[] = [];
   for (const received of group) {
     if (received.kind === "violation" || (received.kind === "message" && isRefusal(received.message))) break;
     kept.push(received);
-    if (received.kind === "message" && isOver(received.known)) break;
+    if (received.kind === "message" && isEndFinal(received.conversationState)) break;
   }
   return kept;
 }

@@ -1,4 +1,4 @@
-import { showDuration } from "../domain/duration.ts";
+import { formatDuration } from "../domain/duration.ts";
 import type { ConnectionStatus } from "../ports/conversations.ts";
 import type { Timing } from "./timing.ts";
 
@@ -13,8 +13,8 @@ export interface ConnectionMonitor {
    * Notes that the adapter sent its hello on a new connection. A hello proves little, because a stuck adapter
    * may send one too.
    */
-  joined(): void;
-  lost(why: string): void;
+  connected(): void;
+  disconnected(why: string): void;
   paused(): void;
   /**
    * Returns the milliseconds since the adapter's last message other than a hello. Time while the container
@@ -25,7 +25,7 @@ export interface ConnectionMonitor {
   watch(signal: AbortSignal): Promise<void>;
 }
 
-export interface LineWatchDeps {
+export interface ConnectionMonitorDeps {
   readonly timing: Timing;
   readonly silenceMs: number;
   readonly idleMs: number;
@@ -41,7 +41,7 @@ export interface LineWatchDeps {
   readonly onSilence: () => void;
 }
 
-export function watchLine({
+export function createConnectionMonitor({
   timing,
   silenceMs,
   idleMs: maxIdleMs,
@@ -49,7 +49,7 @@ export function watchLine({
   isBusy,
   onStatus,
   onSilence,
-}: LineWatchDeps): ConnectionMonitor {
+}: ConnectionMonitorDeps): ConnectionMonitor {
   let lastSignAt = timing.now();
   /** Start of the present period of silence, in milliseconds of `timing.now()`. */
   let since = lastSignAt;
@@ -64,7 +64,7 @@ export function watchLine({
   const reportAlive = (why: string): void => {
     hasFallenSilent = false;
     if (isIdle)
-      report("stalled", `the worker's agent has done nothing for more than ${showDuration(maxIdleMs)}`);
+      report("stalled", `the worker's agent has done nothing for more than ${formatDuration(maxIdleMs)}`);
     else report("live", why);
   };
   const isSilent = (): boolean => timing.now() - since >= silenceMs;
@@ -82,12 +82,12 @@ export function watchLine({
       reportAlive("the adapter sends messages");
     },
 
-    joined() {
+    connected() {
       since = timing.now();
       if (!hasFallenSilent) reportAlive("the adapter is connected");
     },
 
-    lost(why) {
+    disconnected(why) {
       if (!hasFallenSilent) report("lost", why);
     },
 

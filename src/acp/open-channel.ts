@@ -1,8 +1,8 @@
 import { BoundedText } from "../domain/bounded-text.ts";
 import { cleanLines } from "../domain/clean-text.ts";
-import { type ConversationState, onNewConnection } from "../domain/message-order.ts";
+import { type ConversationState, stateForNewConnection } from "../domain/message-order.ts";
 import type { Containers, Execution } from "../ports/containers.ts";
-import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
+import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
 /**
  * One connection to an adapter. The connection may break at any time; the adapter keeps running without it.
@@ -12,7 +12,7 @@ export interface Channel extends AsyncDisposable {
    * The new messages, grouped as they arrive. Iterate only once. A slow reader causes back-pressure on the
    * adapter.
    */
-  readonly received: AsyncIterable<readonly Received[]>;
+  readonly received: AsyncIterable<readonly ReceivedLine[]>;
   /**
    * Sends a line. Resolves when the engine has accepted the line; only an answer proves that the adapter
    * received it.
@@ -22,14 +22,14 @@ export interface Channel extends AsyncDisposable {
    * Returns whether the program `attach` never started, so that the received text is the engine's error. Call
    * this function after an invalid first line.
    */
-  isUnstarted(): Promise<boolean>;
+  hasAttachNeverStarted(): Promise<boolean>;
   /** Returns the beginning and the end of the stderr of `attach`, cleaned for display. */
   diagnostics(): string;
 }
 
 export interface ChannelDeps {
   readonly containers: Pick<Containers, "exec">;
-  readonly findProblem: FindProblem;
+  readonly findProblem: MessageValidator;
 }
 
 const diagnosticCharacters = 4_000;
@@ -54,9 +54,9 @@ export async function openChannel(
   );
   const diagnostics = new BoundedText(diagnosticCharacters);
   return {
-    received: receiveMessages(protocolOf(execution, diagnostics), onNewConnection(known), findProblem),
+    received: receiveMessages(protocolOf(execution, diagnostics), stateForNewConnection(known), findProblem),
     send: (line) => execution.write(line),
-    async isUnstarted() {
+    async hasAttachNeverStarted() {
       // An engine that cannot start the program writes its error to the program's stdout and reports exit
       // code 126 or 127. If the container has ended meanwhile, the exit code is lost.
       const exit = await execution.exit();

@@ -1,9 +1,9 @@
 import { createReadStream } from "node:fs";
-import { type JournalledMessage, maxDepthToHost, maxLengthToHost } from "../domain/acp-messages.ts";
+import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type ConversationState, inJournal } from "../domain/message-order.ts";
+import { type ConversationState, stateForJournalReplay } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
-import { type FindProblem, receiveMessages } from "./receive-messages.ts";
+import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
 
 /**
  * The host's copy of an adapter's messages in one attempt. Only the owner writes the file; other processes
@@ -13,7 +13,7 @@ export interface HostJournal extends AsyncDisposable {
   /** The sequence number of the last message on disk, or 0 if there is no message. */
   readonly lastSeq: number;
   /** The state of the conversation when the host opened the journal. */
-  readonly known: ConversationState;
+  readonly conversationState: ConversationState;
   /**
    * Appends messages, and resolves when all of them are on disk. Their sequence numbers must continue the
    * journal without a gap.
@@ -25,7 +25,7 @@ export interface HostJournal extends AsyncDisposable {
  * Maximum length of a line. The host serializes each cleaned message anew, so a line may be a little longer
  * than the protocol allows.
  */
-const maxLineLength = 2 * maxLengthToHost;
+const maxLineLength = 2 * maxLineBytesToHost;
 
 /**
  * Opens or creates `journal-<attempt>.ndjson` for appending. Cuts off an incomplete last line. At any other
@@ -33,19 +33,19 @@ const maxLineLength = 2 * maxLengthToHost;
  */
 export async function openHostJournal(
   file: string,
-  { begin, findProblem }: { readonly begin: ConversationState; readonly findProblem: FindProblem },
+  { begin, findProblem }: { readonly begin: ConversationState; readonly findProblem: MessageValidator },
 ): Promise<HostJournal> {
   await using undo = new AsyncDisposableStack();
   const lines = undo.use(await openDurableLines(file).catch((error: unknown) => fail(file, error)));
-  const known = await replay(file, lines, begin, findProblem);
+  const conversationState = await replay(file, lines, begin, findProblem);
   undo.move();
 
-  let next = known.lastSeq + 1;
+  let next = conversationState.lastSeq + 1;
   return {
     get lastSeq() {
       return lines.count;
     },
-    known,
+    conversationState,
     async append(messages) {
       for (const [index, { seq }] of messages.entries())
         if (seq !== next + index)
@@ -67,14 +67,14 @@ async function replay(
   file: string,
   lines: DurableLines,
   begin: ConversationState,
-  findProblem: FindProblem,
+  findProblem: MessageValidator,
 ): Promise<ConversationState> {
-  const start = inJournal(begin);
+  const start = stateForJournalReplay(begin);
   let known = start;
-  const limits = { maxLineLength, maxDepth: maxDepthToHost };
+  const limits = { maxLineLength, maxDepth: maxJsonDepthToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
     for (const received of group) {
-      if (received.kind === "message") known = received.known;
+      if (received.kind === "message") known = received.conversationState;
       else
         fail(
           file,
@@ -86,7 +86,7 @@ async function replay(
   }
   if (known.lastSeq !== lines.count)
     fail(file, new Error(`the journal has ${lines.count} lines, but ends with message ${known.lastSeq}`));
-  return { ...known, announced: null };
+  return { ...known, helloContent: null };
 }
 
 function fail(file: string, error: unknown): never {

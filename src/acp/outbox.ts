@@ -1,7 +1,12 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { Cancel, Hello } from "../domain/generated/acp.ts";
-import { type Addressed, asLine, type HostWords, hostLine } from "./host-lines.ts";
-import { orAborted } from "./inbox.ts";
+import {
+  type HostMessageContent,
+  type MessageAddress,
+  serializeHostMessage,
+  toMessageLine,
+} from "./host-lines.ts";
+import { rejectWhenAborted } from "./inbox.ts";
 import type { Channel } from "./open-channel.ts";
 import type { Timing } from "./timing.ts";
 
@@ -10,10 +15,10 @@ import type { Timing } from "./timing.ts";
  */
 export interface Outbox {
   /** Sends all waiting messages on a new connection. Call this function after the adapter's hello. */
-  joined(channel: Channel, hello: Hello): void;
-  left(): void;
+  connected(channel: Channel, hello: Hello): void;
+  disconnected(): void;
   /** Notes that all messages up to `seq` are on disk. The outbox acknowledges them soon, in batches. */
-  durable(seq: number): void;
+  markDurable(seq: number): void;
   /**
    * Sends the acknowledgement at once. Resolves when the engine has accepted the line, or after a timeout.
    */
@@ -22,7 +27,7 @@ export interface Outbox {
   resumed(pausedMs: number): Promise<void>;
 }
 
-export interface OutboxSubject extends Addressed {
+export interface OutboxOptions extends MessageAddress {
   readonly request: Uint8Array;
   readonly credentials: () => Readonly<Record<string, string>> | null;
 }
@@ -37,11 +42,11 @@ const lastAckWithinMs = 2_000;
  */
 export function openOutbox(
   timing: Timing,
-  { request, credentials, ...address }: OutboxSubject,
+  { request, credentials, ...address }: OutboxOptions,
   durableSeq: number,
   signal: AbortSignal,
 ): Outbox {
-  const requestLine = asLine(request);
+  const requestLine = toMessageLine(request);
   let channel: Channel | null = null;
   let durable = durableSeq;
   let acknowledged = 0;
@@ -60,7 +65,8 @@ export function openOutbox(
     );
     return lastSend;
   };
-  const sendMessage = (words: HostWords): Promise<void> => send(hostLine(address, timing.date(), words));
+  const sendMessage = (words: HostMessageContent): Promise<void> =>
+    send(serializeHostMessage(address, timing.date(), words));
   const acknowledge = async (): Promise<void> => {
     if (!channel || durable === acknowledged) return;
     acknowledged = durable;
@@ -68,7 +74,7 @@ export function openOutbox(
   };
 
   return {
-    joined(joining, hello) {
+    connected(joining, hello) {
       channel = joining;
       lastSend = Promise.resolve();
       acknowledged = 0;
@@ -83,12 +89,12 @@ export function openOutbox(
       pausedMs = 0;
     },
 
-    left() {
+    disconnected() {
       channel = null;
       lastSend = Promise.resolve();
     },
 
-    durable(seq) {
+    markDurable(seq) {
       durable = seq;
       if (durable - acknowledged >= ackEvery) void acknowledge();
       else if (!isAckDue) {
@@ -106,8 +112,8 @@ export function openOutbox(
     async acknowledge() {
       const done = new AbortController();
       const enough = timing.wait(lastAckWithinMs, done.signal).catch(() => {});
-      await orAborted(Promise.race([acknowledge().then(() => lastSend), enough]), signal).finally(() =>
-        done.abort(),
+      await rejectWhenAborted(Promise.race([acknowledge().then(() => lastSend), enough]), signal).finally(
+        () => done.abort(),
       );
     },
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { JournalledMessage } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
 import { type WorkerFacts, WorkerFactsReader } from "../domain/story-facts.ts";
-import { readLines } from "../wire/read-lines.ts";
-import { attemptsIn, maxLineLength } from "./host-journal.ts";
-import type { FindProblem } from "./receive-messages.ts";
+import { readJsonLines } from "../wire/read-lines.ts";
+import { findAttemptNumbers, maxJournalLineBytes } from "./host-journal.ts";
+import type { MessageValidator } from "./receive-messages.ts";
 
 const journalled: ReadonlySet<unknown> = new Set([
   "progress-update",
@@ -21,15 +21,17 @@ const journalled: ReadonlySet<unknown> = new Set([
  * Collects facts about a worker's stories from all its host journals; they are empty without a journal. The
  * owner may append to the journals at the same time.
  */
-export async function readStoryFacts(folder: string, findProblem: FindProblem): Promise<WorkerFacts> {
+export async function readStoryFacts(folder: string, findProblem: MessageValidator): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();
-  for (const attempt of (await attemptsIn(folder)).reverse()) {
+  for (const attempt of (await findAttemptNumbers(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);
     // Skip all but regular files: to open a FIFO at this path would block for ever.
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
     facts.begin(attempt);
     let lastSeq = 0;
-    for await (const message of readLines(createReadStream(file), { maxLineLength })) {
+    for await (const message of readJsonLines(createReadStream(file), {
+      maxLineLength: maxJournalLineBytes,
+    })) {
       if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
       lastSeq = message.seq;
       facts.add(cleanMessage(message));
@@ -42,7 +44,7 @@ export async function readStoryFacts(folder: string, findProblem: FindProblem): 
  * Returns whether a value is a valid journal message. Messages from a sandbox are untrusted claims, so only
  * valid ones count.
  */
-function isJournalled(value: unknown, findProblem: FindProblem): value is JournalledMessage {
+function isJournalled(value: unknown, findProblem: MessageValidator): value is JournalledMessage {
   if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return false;
   return journalled.has(value.type) && findProblem(value) === null;
 }

@@ -1,9 +1,9 @@
-import { type ConversationState, inJournal } from "../domain/message-order.ts";
+import { type ConversationState, stateForJournalReplay } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
-import { type FindProblem, type Received, receiveMessages } from "./receive-messages.ts";
+import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
 /** A file or folder in an archive, whose path and size the archive reader has checked. */
-export interface ReadEntry {
+export interface UnpackedEntry {
   readonly path: string;
   readonly kind: "file" | "folder";
   readonly size: number;
@@ -14,15 +14,15 @@ export interface ReadEntry {
  * Reads an untrusted tar stream. Throws ARCHIVE_REFUSED unless the stream is a plain archive within the
  * limits.
  */
-export type ReadArchive = (
+export type ArchiveReader = (
   archive: AsyncIterable<Uint8Array>,
   limits: { readonly entries: number; readonly bytes: number; readonly nameBytes: number },
-) => AsyncIterable<ReadEntry>;
+) => AsyncIterable<UnpackedEntry>;
 
 export interface VolumeDeps {
   readonly containers: Pick<Containers, "copyOut">;
-  readonly readArchive: ReadArchive;
-  readonly findProblem: FindProblem;
+  readonly readArchive: ArchiveReader;
+  readonly findProblem: MessageValidator;
 }
 
 const journalPath = "/aimi/journal.ndjson";
@@ -41,11 +41,11 @@ export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeDeps,
   { containerId, known }: { readonly containerId: string; readonly known: ConversationState },
   signal: AbortSignal,
-): AsyncGenerator<readonly Received[]> {
+): AsyncGenerator<readonly ReceivedLine[]> {
   const archive = containers.copyOut(containerId, journalPath, signal);
   for await (const entry of readArchive(archive, { entries: 1, bytes: maxBytes, nameBytes: 100 })) {
     if (entry.kind !== "file") continue;
-    yield* receiveMessages(entry.content, inJournal(known), findProblem);
+    yield* receiveMessages(entry.content, stateForJournalReplay(known), findProblem);
     return;
   }
 }

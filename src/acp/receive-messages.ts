@@ -1,29 +1,39 @@
-import { type AdapterMessage, isKnownType, maxDepthToHost, maxLengthToHost } from "../domain/acp-messages.ts";
+import {
+  type AdapterMessage,
+  isKnownType,
+  maxJsonDepthToHost,
+  maxLineBytesToHost,
+} from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { AcpMessage } from "../domain/generated/acp.ts";
-import { type ConversationState, judgeMessage, judgeUnknown, type Verdict } from "../domain/message-order.ts";
+import {
+  type ConversationState,
+  judgeMessage,
+  judgeUnknownMessage,
+  type MessageVerdict,
+} from "../domain/message-order.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
 
 /**
  * Finds the first violation of the message schema in a value; returns null if the value is a valid message.
  */
-export type FindProblem = (value: unknown) => string | null;
+export type MessageValidator = (value: unknown) => string | null;
 
 /** One received line after the checks. A violation ends the stream. */
-export type Received =
+export type ReceivedLine =
   | {
       readonly kind: "message";
       /** The message, whose texts are cleaned for display. */
       readonly message: AdapterMessage;
       /** The state of the conversation after this message. */
-      readonly known: ConversationState;
+      readonly conversationState: ConversationState;
       readonly bytes: number;
     }
   | { readonly kind: "known" | "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
 
-const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, maxDepth: maxDepthToHost };
+const wireLimits: WireLimits = { maxLineLength: maxLineBytesToHost, maxDepth: maxJsonDepthToHost };
 
 /**
  * Reads an adapter's stream of lines and yields them in groups, as they arrive. Checks the length, schema and
@@ -32,15 +42,15 @@ const wireLimits: WireLimits = { maxLineLength: maxLengthToHost, maxDepth: maxDe
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,
   start: ConversationState,
-  findProblem: FindProblem,
+  findProblem: MessageValidator,
   limits: WireLimits = wireLimits,
-): AsyncGenerator<readonly Received[]> {
+): AsyncGenerator<readonly ReceivedLine[]> {
   let known = start;
   for await (const lines of readMessages(source, limits)) {
-    const group: Received[] = [];
+    const group: ReceivedLine[] = [];
     for (const line of lines) {
       const received = line.kind === "violation" ? line : receive(known, line.value, line.bytes, findProblem);
-      if (received.kind === "message") known = received.known;
+      if (received.kind === "message") known = received.conversationState;
       group.push(received);
       if (received.kind !== "violation") continue;
       yield group;
@@ -54,13 +64,13 @@ function receive(
   known: ConversationState,
   value: unknown,
   bytes: number,
-  findProblem: FindProblem,
-): Received {
+  findProblem: MessageValidator,
+): ReceivedLine {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { kind: "violation", reason: "a line is not a JSON object" };
   const type = "type" in value ? value.type : undefined;
   if (typeof type === "string" && !isKnownType(type))
-    return withoutMessage(judgeUnknown(known, value as Record<string, unknown>));
+    return withoutMessage(judgeUnknownMessage(known, value as Record<string, unknown>));
   const problem = findProblem(value);
   if (problem !== null) return { kind: "violation", reason: cleanText(problem) };
   // The cast is safe: `findProblem` has just checked the value. Clean the message before `judgeMessage`,
@@ -68,10 +78,10 @@ function receive(
   const message = cleanMessage(value as AcpMessage);
   const verdict = judgeMessage(known, message);
   if (verdict.kind !== "new") return withoutMessage(verdict);
-  return { kind: "message", message: message as AdapterMessage, known: verdict.known, bytes };
+  return { kind: "message", message: message as AdapterMessage, conversationState: verdict.nextState, bytes };
 }
 
-function withoutMessage(verdict: Verdict): Received {
+function withoutMessage(verdict: MessageVerdict): ReceivedLine {
   if (verdict.kind === "new")
     throw new Error("A message of unknown type cannot change the state of the conversation");
   return verdict.kind === "violation"

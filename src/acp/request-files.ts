@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import type { RecordedSettings } from "../domain/recorded-settings.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
-export interface RequestFiles
+export interface TaskRequestStore
   extends Pick<WorkerChannel, "findRequest" | "storeRequest" | "findRework" | "storeRework"> {
   /** Finds the settings with which the user started the swarm, or null. */
   findSettings(): Promise<RecordedSettings | null>;
-  keepSettings(settings: RecordedSettings): Promise<void>;
+  storeSettings(settings: RecordedSettings): Promise<void>;
   /** Finds the note on the swarm's gateway, with the gateway's secret, transport and runtime, or null. */
   findGateway<Note extends object>(): Promise<Note | null>;
   storeGateway(note: object): Promise<void>;
@@ -17,7 +17,7 @@ export interface RequestFiles
  * Stores the task requests of one swarm's workers, as first sent. The files lie in the worktree's git folder,
  * which `git clean` does not reach.
  */
-export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
+export function openTaskRequestStore(gitFolder: string, swarmId: string): TaskRequestStore {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
   const fileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.json`);
   const reworkFileOf = (slug: string, attempt: number): string => join(folder, `${slug}-${attempt}.taken-up`);
@@ -29,7 +29,7 @@ export function requestFiles(gitFolder: string, swarmId: string): RequestFiles {
     findRework: ({ slug, attempt }) => find(reworkFileOf(slug, attempt)),
     storeRework: ({ slug, attempt }, rework) => keep(reworkFileOf(slug, attempt), rework),
     findSettings: () => find(settingsFile),
-    keepSettings: (settings) => keep(settingsFile, settings),
+    storeSettings: (settings) => keep(settingsFile, settings),
     findGateway: () => find(gatewayFile),
     storeGateway: (note) => keep(gatewayFile, note),
   };

@@ -1,7 +1,7 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
-import { LineCutter } from "../wire/line-cutter.ts";
+import { LineSplitter } from "../wire/line-cutter.ts";
 
 /** Maximum length of a line, longer than any line that an adapter prints. */
 const maxLineLength = 64 * 1024;
@@ -12,7 +12,7 @@ const adapterProgram = "/opt/aimi/adapter";
  * container ends or the caller stops reading. At the end, this function closes the input of `tail`, which
  * ends `tail` in the container; the task does not depend on `tail`.
  */
-export async function* tailWorker(
+export async function* followAdapterLog(
   containers: Pick<Containers, "exec">,
   { containerId, last }: { readonly containerId: string; readonly last: number },
   signal: AbortSignal,
@@ -24,12 +24,12 @@ export async function* tailWorker(
     { command, user: "0:0", workdir: "/", input: true },
     signal,
   );
-  const cutter = new LineCutter(maxLineLength);
+  const cutter = new LineSplitter(maxLineLength);
   let lastError = "";
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stderr") lastError = cleanText(Buffer.from(bytes).toString());
     else
-      for (const line of cutter.cut(bytes))
+      for (const line of cutter.split(bytes))
         if (line) yield cleanText(Buffer.from(line).toString(), maxLineLength);
   }
   const exit = await execution.exit();

@@ -1,20 +1,20 @@
 import { createReadStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type JournalledMessage, maxLengthToHost } from "../domain/acp-messages.ts";
+import { type JournalledMessage, maxLineBytesToHost } from "../domain/acp-messages.ts";
 import { newConversation } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
-import { readLines } from "../wire/read-lines.ts";
-import { holdConversation } from "./conversation.ts";
-import { fetchStored } from "./fetch-stored.ts";
+import { readJsonLines } from "../wire/read-lines.ts";
+import { openConversation } from "./conversation.ts";
+import { fetchStoredFile } from "./fetch-stored.ts";
 import { openHostJournal } from "./open-host-journal.ts";
 import type { VolumeDeps } from "./read-volume-journal.ts";
-import { requestFiles } from "./request-files.ts";
+import { openTaskRequestStore } from "./request-files.ts";
 import type { Timing } from "./timing.ts";
 
 export interface WorkerChannelDeps extends VolumeDeps {
-  readonly containers: Pick<Containers, "exec" | "look" | "copyOut" | "copyIn">;
+  readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut" | "copyIn">;
   readonly timing: Timing;
   readonly swarmId: string;
   /** The folder of this swarm below `.aimi/swarms`. */
@@ -32,10 +32,10 @@ export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
     join(folder, slug, `journal-${attempt}.ndjson`);
 
   return {
-    async connect({ containerId, slug, attempt, storyIds, doneIds, request, environment }, signal) {
+    async connect({ containerId, slug, attempt, storyIds, completedStoryIds, request, environment }, signal) {
       await using undo = new AsyncDisposableStack();
       await mkdir(join(folder, slug), { recursive: true });
-      const done = new Set(doneIds);
+      const done = new Set(completedStoryIds);
       const statusById = new Map(storyIds.map((id) => [id, done.has(id) ? "completed" : "pending"] as const));
       const begin = newConversation({ swarmId, attempt, containerId, statusById });
       const journal = undo.use(await openHostJournal(journalFile(slug, attempt), { begin, findProblem }));
@@ -43,7 +43,7 @@ export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
       const envelope = { type: "task-request", timestamp: timing.date().toISOString(), swarmId, containerId };
       const line = Buffer.from(`${JSON.stringify({ ...envelope, payload: request })}\n`);
       const conversation = undo.use(
-        holdConversation(deps, { containerId, journal, request: line, credentials: environment }, signal),
+        openConversation(deps, { containerId, journal, request: line, credentials: environment }, signal),
       );
       const both = undo.move();
       return {
@@ -58,15 +58,17 @@ export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
       const file = journalFile(slug, attempt);
       if (!(await stat(file).catch(() => null))) return;
       // The cast is safe: only the owner writes this file, and only messages that the owner has checked.
-      for await (const message of readLines(createReadStream(file), { maxLineLength: 2 * maxLengthToHost }))
+      for await (const message of readJsonLines(createReadStream(file), {
+        maxLineLength: 2 * maxLineBytesToHost,
+      }))
         yield message as JournalledMessage;
     },
 
-    readFile: (file, signal) => fetchStored(deps, file, signal),
+    readFile: (file, signal) => fetchStoredFile(deps, file, signal),
 
     copyBundle: (containerId, file, signal) =>
       containers.copyIn(containerId, "/aimi", deps.packFile("in/repo.bundle", file), signal),
 
-    ...requestFiles(gitFolder, swarmId),
+    ...openTaskRequestStore(gitFolder, swarmId),
   };
 }

@@ -1,4 +1,4 @@
-import { refusal } from "./refusal.ts";
+import { archiveRefusedError } from "./refusal.ts";
 
 /**
  * The bytes of an archive, read on demand and never buffered as a whole. The parameter `entry` is the name
@@ -33,7 +33,7 @@ export function archiveBytes(archive: AsyncIterable<Uint8Array>): ArchiveBytes {
 
   async function take(maxBytes: number, entry: string): Promise<Uint8Array> {
     const taken = await next(maxBytes);
-    if (!taken) throw refusal(entry, "the archive ends too early");
+    if (!taken) throw archiveRefusedError(entry, "the archive ends too early");
     return taken;
   }
 

@@ -1,6 +1,13 @@
 import type { ArchiveBytes } from "./archive-bytes.ts";
-import { refusal } from "./refusal.ts";
-import { blockBytes, isZero, parseHeader, parsePax, showName, type TarHeader } from "./tar-header.ts";
+import { archiveRefusedError } from "./refusal.ts";
+import {
+  blockBytes,
+  formatEntryName,
+  isAllZeroBytes,
+  parseHeader,
+  parsePax,
+  type TarHeader,
+} from "./tar-header.ts";
 
 /** All header fields of one entry, combined from its header blocks. */
 export interface EntryHeader extends TarHeader {
@@ -43,7 +50,7 @@ export async function readEntryHeader(
     const header = parseHeader(await bytes.read(blockBytes, previous));
     if (!header) {
       if (["L", "K", "x"].some((type) => contentByPrelude.has(type)))
-        throw refusal(previous, "no entry follows the last header");
+        throw archiveRefusedError(previous, "no entry follows the last header");
       await readEnd(bytes, previous);
       return undefined;
     }
@@ -53,13 +60,16 @@ export async function readEntryHeader(
     // Refuse a second header of the same type. Otherwise an archive could consist of an endless series of
     // headers.
     if (contentByPrelude.has(header.type))
-      throw refusal(showName(header.name), `the entry has a second ${what}`);
+      throw archiveRefusedError(formatEntryName(header.name), `the entry has a second ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)
-      throw refusal(showName(header.name), `the entry's ${what} is longer than ${maxBytes} bytes`);
+      throw archiveRefusedError(
+        formatEntryName(header.name),
+        `the entry's ${what} is longer than ${maxBytes} bytes`,
+      );
     const keptBytes = Math.min(header.size, maxPreludeBytes);
-    contentByPrelude.set(header.type, await bytes.read(keptBytes, showName(header.name)));
-    await bytes.skip(header.size - keptBytes + paddingOf(header.size), showName(header.name));
+    contentByPrelude.set(header.type, await bytes.read(keptBytes, formatEntryName(header.name)));
+    await bytes.skip(header.size - keptBytes + paddingOf(header.size), formatEntryName(header.name));
   }
 }
 
@@ -77,13 +87,13 @@ export function paddingOf(size: number): number {
 }
 
 function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Uint8Array>): EntryHeader {
-  const shown = showName(header.name);
+  const shown = formatEntryName(header.name);
   const none = new Uint8Array();
   const pax = parsePax(contentByPrelude.get("x") ?? none, shown);
   const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
   // A path or size that applies to all following entries has no honest use.
   if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
-    throw refusal(shown, "a global pax header sets a path or a size");
+    throw archiveRefusedError(shown, "a global pax header sets a path or a size");
 
   const longName = contentByPrelude.get("L");
   return {
@@ -100,12 +110,13 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
 
 /** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
 async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
-  if (!isZero(await bytes.read(blockBytes, previous)))
-    throw refusal(previous, "a single block of zeros follows the entry, instead of two");
+  if (!isAllZeroBytes(await bytes.read(blockBytes, previous)))
+    throw archiveRefusedError(previous, "a single block of zeros follows the entry, instead of two");
 
   let left = maxTailBytes;
   for (let piece = await bytes.next(left); piece; piece = await bytes.next(left)) {
     left -= piece.length;
-    if (left <= 0 || !isZero(piece)) throw refusal(previous, "data follows the end of the archive");
+    if (left <= 0 || !isAllZeroBytes(piece))
+      throw archiveRefusedError(previous, "data follows the end of the archive");
   }
 }

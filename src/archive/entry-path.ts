@@ -1,6 +1,6 @@
 import { hasControlCharacters } from "../domain/clean-text.ts";
-import { refusal } from "./refusal.ts";
-import { showName } from "./tar-header.ts";
+import { archiveRefusedError } from "./refusal.ts";
+import { formatEntryName } from "./tar-header.ts";
 
 const maxComponentBytes = 255;
 
@@ -11,7 +11,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * string for that folder itself.
  */
 export function parseEntryPath(name: Uint8Array): string {
-  const refuse = (reason: string): Error => refusal(showName(name), reason);
+  const refuse = (reason: string): Error => archiveRefusedError(formatEntryName(name), reason);
   if (name.length === 0) throw refuse("the name is empty");
   if (name.includes(0)) throw refuse("the name contains a NUL character");
 
@@ -30,7 +30,10 @@ export function parseEntryPath(name: Uint8Array): string {
 }
 
 /** Finds the reason why a path is too long; returns undefined if it is not. */
-export function findExcess(path: string, { nameBytes }: { readonly nameBytes: number }): string | undefined {
+export function findPathLengthProblem(
+  path: string,
+  { nameBytes }: { readonly nameBytes: number },
+): string | undefined {
   if (Buffer.byteLength(path) > nameBytes) return `the name is longer than ${nameBytes} bytes`;
   if (path.split("/").some((component) => Buffer.byteLength(component) > maxComponentBytes))
     return `a component of the name is longer than ${maxComponentBytes} bytes`;
@@ -64,7 +67,7 @@ interface FolderClaim {
 /**
  * The folders to create before a path's entry, the outermost first. If the path exceeds a limit, which one.
  */
-export type Claimed = { readonly newFolders: readonly string[] } | { readonly excess: string };
+export type PathClaimResult = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
 /**
  * Maximum number of characters in all remembered names of an archive together. Each part of a path counts
@@ -76,11 +79,11 @@ const maxNameCharacters = 32 * 1024 * 1024;
  * Remembers the paths of an archive's entries. Refuses a path that comes twice or lies below an entry that is
  * not a folder. Folders that are only parts of paths count as well, because the unpacker creates them, too.
  */
-export function pathClaims({
+export function createPathRegistry({
   entries,
 }: {
   readonly entries: number;
-}): (path: string, kind: "leaf" | "folder") => Claimed {
+}): (path: string, kind: "leaf" | "folder") => PathClaimResult {
   let claimed = 0;
   let charactersLeft = maxNameCharacters;
   const root: FolderClaim = { hasOwnEntry: false };
@@ -98,8 +101,8 @@ export function pathClaims({
 
       const before = here.below?.get(name);
       if (before === "leaf")
-        throw refusal(path, slash < 0 ? twice : "the parent of the entry is not a folder");
-      if (before && isLeaf) throw refusal(path, twice);
+        throw archiveRefusedError(path, slash < 0 ? twice : "the parent of the entry is not a folder");
+      if (before && isLeaf) throw archiveRefusedError(path, twice);
       if (before) {
         here = before;
         continue;
@@ -117,7 +120,7 @@ export function pathClaims({
       newFolders.push(path.slice(0, end));
       here = claim;
     }
-    if (here.hasOwnEntry) throw refusal(path, twice);
+    if (here.hasOwnEntry) throw archiveRefusedError(path, twice);
     here.hasOwnEntry = true;
     return { newFolders };
   };

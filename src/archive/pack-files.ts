@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
-import { refusal } from "./refusal.ts";
+import { archiveRefusedError } from "./refusal.ts";
 
 /** A folder, a file whose content is in memory, or a file to read from this machine's disk. */
 export type PackedFile = {
@@ -55,12 +55,12 @@ async function openRegular(file: string): Promise<FileHandle> {
   // Without O_NONBLOCK, opening a FIFO would block until another process opens the FIFO for writing.
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
-      throw error.code === "ELOOP" ? refusal(file, "the file is a symbolic link", error) : error;
+      throw error.code === "ELOOP" ? archiveRefusedError(file, "the file is a symbolic link", error) : error;
     },
   );
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
-  throw refusal(file, "the file is not a regular file");
+  throw archiveRefusedError(file, "the file is not a regular file");
 }
 
 /**
@@ -70,12 +70,12 @@ async function openRegular(file: string): Promise<FileHandle> {
 async function* exactly(handle: FileHandle, size: number, file: string): AsyncGenerator<Uint8Array> {
   for (let left = size; left > 0; ) {
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(Math.min(left, pieceBytes)));
-    if (bytesRead === 0) throw refusal(file, "the file shrank while swarm read the file");
+    if (bytesRead === 0) throw archiveRefusedError(file, "the file shrank while swarm read the file");
     left -= bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
   const { bytesRead } = await handle.read(Buffer.alloc(1));
-  if (bytesRead > 0) throw refusal(file, "the file grew while swarm read the file");
+  if (bytesRead > 0) throw archiveRefusedError(file, "the file grew while swarm read the file");
 }
 
 function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): EntryHeader {

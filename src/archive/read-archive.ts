@@ -1,8 +1,13 @@
 import { type ArchiveBytes, archiveBytes } from "./archive-bytes.ts";
 import { type EntryHeader, isPlainFile, paddingOf, readEntryHeader } from "./entry-headers.ts";
-import { findExcess, findUnprintableName, parseEntryPath, pathClaims } from "./entry-path.ts";
-import { refusal } from "./refusal.ts";
-import { blockBytes, showName } from "./tar-header.ts";
+import {
+  createPathRegistry,
+  findPathLengthProblem,
+  findUnprintableName,
+  parseEntryPath,
+} from "./entry-path.ts";
+import { archiveRefusedError } from "./refusal.ts";
+import { blockBytes, formatEntryName } from "./tar-header.ts";
 
 /** Maximum sizes of one archive. */
 export interface ArchiveLimits {
@@ -33,7 +38,7 @@ export interface ArchiveEntry {
  * An entry that the reader left out. `barred`: entries of this kind may never leave a container. `missed`:
  * the entry exceeds a limit.
  */
-export interface LeftOut {
+export interface LeftOutEntry {
   readonly kind: "barred" | "missed";
   /** The path of the entry, cut if it is long. */
   readonly path: string;
@@ -42,7 +47,7 @@ export interface LeftOut {
 
 export interface ReadArchiveOptions {
   readonly limits: ArchiveLimits;
-  readonly onLeftOut?: ((entry: LeftOut) => void) | undefined;
+  readonly onLeftOut?: ((entry: LeftOutEntry) => void) | undefined;
 }
 
 const linksAndDevices: ReadonlyMap<string, string> = new Map([
@@ -67,7 +72,7 @@ export async function* readArchive(
   { limits, onLeftOut }: ReadArchiveOptions,
 ): AsyncGenerator<ArchiveEntry> {
   const bytes = archiveBytes(archive);
-  const claim = pathClaims(limits);
+  const claim = createPathRegistry(limits);
   let bytesLeft = limits.bytes;
   let passedOverLeft = passedOverShare * limits.bytes;
   let unnamedCount = 0;
@@ -77,7 +82,7 @@ export async function* readArchive(
     for (;;) {
       const header = await readEntryHeader(bytes, path);
       if (!header) return;
-      path = showName(header.name);
+      path = formatEntryName(header.name);
       const verdict = judge(header);
       if (verdict === null) continue;
       if ("newFolders" in verdict) {
@@ -91,9 +96,9 @@ export async function* readArchive(
       }
 
       const { kind, reason } = verdict;
-      if (!onLeftOut) throw refusal(path, reason);
+      if (!onLeftOut) throw archiveRefusedError(path, reason);
       const isLast = kind === "last" || header.size > passedOverLeft;
-      const shown = showName(Buffer.from(path.replace(/^\.\//, "")));
+      const shown = formatEntryName(Buffer.from(path.replace(/^\.\//, "")));
       onLeftOut(
         isLast
           ? { kind: "missed", path: shown, reason: `${reason}; swarm left out all later entries` }
@@ -116,7 +121,7 @@ export async function* readArchive(
     header: EntryHeader,
   ):
     | Pick<ArchiveEntry, "kind" | "path" | "newFolders">
-    | { readonly kind: LeftOut["kind"] | "last"; readonly reason: string }
+    | { readonly kind: LeftOutEntry["kind"] | "last"; readonly reason: string }
     | null {
     const unnamed = onLeftOut && findUnnamed(header.name, limits);
     if (unnamed) {
@@ -128,12 +133,12 @@ export async function* readArchive(
     }
     const parsed = parseEntryPath(header.name);
     path = parsed;
-    const excess = findExcess(path, limits);
-    if (excess && !onLeftOut) throw refusal(path, excess);
+    const excess = findPathLengthProblem(path, limits);
+    if (excess && !onLeftOut) throw archiveRefusedError(path, excess);
     const kind = judgeKind(header, path);
     if (excess) return { kind: "missed", reason: excess };
     const fits = header.size <= bytesLeft;
-    if (!fits && !onLeftOut) throw refusal(path, tooMuch(limits));
+    if (!fits && !onLeftOut) throw archiveRefusedError(path, tooMuch(limits));
     const claimed = claim(path, kind === "folder" ? "folder" : "leaf");
     if ("excess" in claimed) return { kind: "last", reason: claimed.excess };
 
@@ -148,7 +153,7 @@ export async function* readArchive(
     for (let isContinued = true; isContinued; ) {
       // The header does not say how long the map of a sparse file is. Count the map as content, because it
       // could otherwise go on for ever.
-      if (blockBytes > bytesLeft) throw refusal(path, tooMuch(limits));
+      if (blockBytes > bytesLeft) throw archiveRefusedError(path, tooMuch(limits));
       bytesLeft -= blockBytes;
       isContinued = (await bytes.read(blockBytes, path))[504] !== 0;
     }
@@ -162,7 +167,7 @@ export async function* readArchive(
 function findUnnamed(
   name: Uint8Array,
   { nameBytes }: ArchiveLimits,
-): { readonly kind: LeftOut["kind"]; readonly reason: string } | undefined {
+): { readonly kind: LeftOutEntry["kind"]; readonly reason: string } | undefined {
   const surround = "./".length + "/".length;
   if (name.length > nameBytes + surround)
     return { kind: "missed", reason: `the name is longer than ${nameBytes} bytes` };
@@ -175,15 +180,17 @@ function tooMuch({ bytes }: ArchiveLimits): string {
 }
 
 function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { other: string } {
-  if (path === "" && (header.isSparse || header.type !== "5")) throw refusal(path, "the name is empty");
+  if (path === "" && (header.isSparse || header.type !== "5"))
+    throw archiveRefusedError(path, "the name is empty");
   if (header.isSparse) return { other: "a sparse file" };
   const { type, size } = header;
   const other = linksAndDevices.get(type);
   const isFile = isPlainFile(header);
   if (!isFile && !other && type !== "5" && type !== "0")
-    throw refusal(path, `the entry has the unknown type ${JSON.stringify(type)}`);
+    throw archiveRefusedError(path, `the entry has the unknown type ${JSON.stringify(type)}`);
   // Programs disagree on whether such an entry has content, and so on where the next header starts.
-  if (!isFile && size > 0) throw refusal(path, `the entry is ${other ?? "a folder"}, but has content`);
+  if (!isFile && size > 0)
+    throw archiveRefusedError(path, `the entry is ${other ?? "a folder"}, but has content`);
   if (other) return { other };
   return isFile ? "file" : "folder";
 }

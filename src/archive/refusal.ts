@@ -6,7 +6,11 @@ const maxEntryLength = 200;
  * Creates the error for a refused archive. Cuts the entry's name, which comes from a container and may have
  * any length.
  */
-export function refusal(entry: string, reason: string, cause?: unknown): SwarmError<"ARCHIVE_REFUSED"> {
+export function archiveRefusedError(
+  entry: string,
+  reason: string,
+  cause?: unknown,
+): SwarmError<"ARCHIVE_REFUSED"> {
   const shown = entry.slice(0, maxEntryLength).toWellFormed();
   return new SwarmError("ARCHIVE_REFUSED", { entry: shown, reason }, cause);
 }

@@ -1,4 +1,4 @@
-import { refusal } from "./refusal.ts";
+import { archiveRefusedError } from "./refusal.ts";
 
 /** Size of a tar block in bytes. Headers and content begin at a multiple of this size. */
 export const blockBytes = 512;
@@ -33,15 +33,15 @@ const checksumField = { from: 148, to: 156 };
 
 /** Parses a header block. Returns undefined for a block of zeros, which marks the end of an archive. */
 export function parseHeader(block: Uint8Array): TarHeader | undefined {
-  if (isZero(block)) return undefined;
+  if (isAllZeroBytes(block)) return undefined;
 
-  const shown = showName(upToNul(block.subarray(0, 100)).text);
+  const shown = formatEntryName(upToNul(block.subarray(0, 100)).text);
   const numberAt = (what: string, from: number, to: number): number =>
     parseNumber(block.subarray(from, to), what, shown);
   if (numberAt("checksum", checksumField.from, checksumField.to) !== checksumOf(block))
-    throw refusal(shown, "the header's checksum is wrong");
+    throw archiveRefusedError(shown, "the header's checksum is wrong");
   const dialect = dialects.get(latin1(block.subarray(257, 265)));
-  if (!dialect) throw refusal(shown, "the header's format is not supported");
+  if (!dialect) throw archiveRefusedError(shown, "the header's format is not supported");
 
   return {
     name: nameOf(block, dialect, shown),
@@ -59,9 +59,9 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   let isSparse = false;
   for (let start = 0; start < content.length; ) {
     const { key, value, end } = parseRecord(content, start, entry);
-    if (key === "hdrcharset") throw refusal(entry, "the pax header sets a character set");
+    if (key === "hdrcharset") throw archiveRefusedError(entry, "the pax header sets a character set");
     if (key === "path" || key === "size" || key === sparseName) {
-      if (honoured.has(key)) throw refusal(entry, `the pax header sets the ${key} twice`);
+      if (honoured.has(key)) throw archiveRefusedError(entry, `the pax header sets the ${key} twice`);
       honoured.set(key, value);
     }
     if (key.startsWith("GNU.sparse.")) isSparse = true;
@@ -83,11 +83,11 @@ const maxShownBytes = 800;
 /**
  * Decodes an entry's name for messages. The name may be invalid UTF-8 and of any length, so it is cut first.
  */
-export function showName(name: Uint8Array): string {
+export function formatEntryName(name: Uint8Array): string {
   return Buffer.from(name.subarray(0, maxShownBytes)).toString("utf8");
 }
 
-export function isZero(bytes: Uint8Array): boolean {
+export function isAllZeroBytes(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
@@ -103,7 +103,8 @@ function checksumOf(block: Uint8Array): number {
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
   const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
-  if (!isZero(name.rest) || !isZero(prefix.rest)) throw refusal(shown, "the name contains a NUL character");
+  if (!isAllZeroBytes(name.rest) || !isAllZeroBytes(prefix.rest))
+    throw archiveRefusedError(shown, "the name contains a NUL character");
   return prefix.text.length > 0 ? Buffer.concat([prefix.text, Buffer.from("/"), name.text]) : name.text;
 }
 
@@ -137,9 +138,10 @@ function decimal(text: string): bigint | undefined {
 }
 
 function checkedNumber(number: bigint | undefined, what: string, entry: string): number {
-  if (number === undefined) throw refusal(entry, `the header's ${what} is not a number`);
-  if (number < 0n) throw refusal(entry, `the header's ${what} is negative`);
-  if (number > Number.MAX_SAFE_INTEGER) throw refusal(entry, `the header's ${what} is out of range`);
+  if (number === undefined) throw archiveRefusedError(entry, `the header's ${what} is not a number`);
+  if (number < 0n) throw archiveRefusedError(entry, `the header's ${what} is negative`);
+  if (number > Number.MAX_SAFE_INTEGER)
+    throw archiveRefusedError(entry, `the header's ${what} is out of range`);
   return Number(number);
 }
 
@@ -155,7 +157,8 @@ function parseRecord(content: Uint8Array, start: number, entry: string): PaxReco
   const end = /^[1-9]\d{0,8}$/.test(digits) ? start + Number(digits) : Number.POSITIVE_INFINITY;
   const equals = content.indexOf(0x3d, space + 1);
   const isWhole = end <= content.length && content[end - 1] === 0x0a;
-  if (!isWhole || equals <= space + 1 || equals >= end) throw refusal(entry, "the pax header is malformed");
+  if (!isWhole || equals <= space + 1 || equals >= end)
+    throw archiveRefusedError(entry, "the pax header is malformed");
   return {
     key: latin1(content.subarray(space + 1, equals)),
     value: content.subarray(equals + 1, end - 1),

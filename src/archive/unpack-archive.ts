@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BoundedList } from "../domain/first-of-many.ts";
-import { type ArchiveEntry, type ArchiveLimits, type LeftOut, readArchive } from "./read-archive.ts";
-import { refusal } from "./refusal.ts";
+import { type ArchiveEntry, type ArchiveLimits, type LeftOutEntry, readArchive } from "./read-archive.ts";
+import { archiveRefusedError } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface UnpackOptions {
@@ -17,12 +17,12 @@ export interface UnpackOptions {
   readonly leaveOut: boolean;
 }
 
-export interface Unpacked {
+export interface UnpackResult {
   /** The paths of the first files, in the order of the archive. */
   readonly files: readonly string[];
   readonly bytes: number;
   /** The first entries that were left out, with their reasons. */
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly LeftOutEntry[];
   /** The number of files, and of left-out entries of each kind, that are not in `files` and `leftOut`. */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
@@ -46,7 +46,7 @@ export async function unpackArchive(
   archive: AsyncIterable<Uint8Array>,
   { into, limits, leaveOut }: UnpackOptions,
   signal?: AbortSignal,
-): Promise<Unpacked> {
+): Promise<UnpackResult> {
   signal?.throwIfAborted();
   if (await lstat(into).catch(forgiveMissing)) throw new Error(`${into} exists already`);
 
@@ -58,8 +58,8 @@ export async function unpackArchive(
 
   const files = new BoundedList<string>(listedFiles);
   const leftOut = {
-    barred: new BoundedList<LeftOut>(listedLeftOut),
-    missed: new BoundedList<LeftOut>(listedLeftOut),
+    barred: new BoundedList<LeftOutEntry>(listedLeftOut),
+    missed: new BoundedList<LeftOutEntry>(listedLeftOut),
   };
   let bytes = 0;
   for await (const entry of readArchive(signal ? untilAborted(archive, signal) : archive, {
@@ -114,9 +114,9 @@ async function translated<Result>(path: string, make: () => Promise<Result>): Pr
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST")
-      throw refusal(path, "the file system treats the name as equal to an existing name", error);
+      throw archiveRefusedError(path, "the file system treats the name as equal to an existing name", error);
     if (code === "ENAMETOOLONG" || code === "EILSEQ" || code === "EINVAL")
-      throw refusal(path, "the file system does not allow the name", error);
+      throw archiveRefusedError(path, "the file system does not allow the name", error);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { PrivateEngine } from "../ports/private-engine.ts";
-import { isConfirmed } from "./agrees.ts";
+import { askForConfirmation } from "./agrees.ts";
 import type { Output } from "./output.ts";
 
 /**
@@ -10,5 +10,5 @@ export async function askToInstall(output: Output, engine: PrivateEngine, yes: b
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;
   output.note(`The private engine needs Debian packages: ${packages.join(", ")}`);
-  return yes || isConfirmed(output, "Install these packages?");
+  return yes || askForConfirmation(output, "Install these packages?");
 }

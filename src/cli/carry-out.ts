@@ -6,8 +6,8 @@ import { reportName } from "../domain/report-name.ts";
 import { needsHuman } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
-import type { SwarmReport } from "./composition.ts";
-import { callAt, type Night } from "./night.ts";
+import type { SwarmRunCallbacks } from "./composition.ts";
+import { callAtTime, type UnattendedOptions } from "./night.ts";
 import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
@@ -32,8 +32,11 @@ export interface AttentionNeeded {
  */
 export async function runWithProgress<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
-  work: (report: SwarmReport) => Promise<Result>,
-  { until, onNeeded }: Pick<Night, "until"> & { readonly onNeeded?: (needed: AttentionNeeded) => void } = {
+  work: (report: SwarmRunCallbacks) => Promise<Result>,
+  {
+    until,
+    onNeeded,
+  }: Pick<UnattendedOptions, "until"> & { readonly onNeeded?: (needed: AttentionNeeded) => void } = {
     until: null,
   },
 ): Promise<Result> {
@@ -56,7 +59,7 @@ export async function runWithProgress<Result>(
   const board = await output.board();
   using _night =
     until &&
-    callAt(until.at, () => {
+    callAtTime(until.at, () => {
       output.note(
         `The time limit --until ${until.text} is reached: no more workers start, agents may end their turn, and their work is kept.`,
       );
@@ -65,11 +68,11 @@ export async function runWithProgress<Result>(
   try {
     return await work({
       onStep: board.step,
-      begun(state) {
+      onBegun(state) {
         board.begun(state);
         onBegun?.(state.swarmId);
       },
-      planned(plan) {
+      onPlanned(plan) {
         for (const line of planNotes(plan)) output.note(line);
       },
       emit(event) {

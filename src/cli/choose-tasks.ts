@@ -3,7 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 import { nothingToRun } from "./nothing-to-run.ts";
-import { table } from "./table.ts";
+import { alignTable } from "./table.ts";
 
 type PlannedTask = Pick<
   SwarmPlan["tasks"][number],
@@ -20,7 +20,7 @@ const maxAnswers = 3;
 /**
  * Returns the task files that the user named, as arguments or with the older flags `--file` and `--files`.
  */
-export function namedFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
+export function findNamedTaskFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
   const old = [file, ...(typeof files === "string" ? files.split(",") : [])];
   return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
 }
@@ -67,7 +67,7 @@ export async function chooseTasks(
 
 /** Renders a line for each task file, numbered from 1. */
 function choiceLines(tasks: readonly PlannedTask[]): string[] {
-  return table(
+  return alignTable(
     tasks.map(({ slug, title, branch, action, why, stories }, index) => [
       `${index + 1}`.padStart(`${tasks.length}`.length),
       cleanText(slug),

@@ -1,5 +1,5 @@
 import type { SettingsFile } from "../domain/settings.ts";
-import type { Composition } from "./composition.ts";
+import type { CommandOperations } from "./composition.ts";
 import type { Output } from "./output.ts";
 
 /** The headings in the help, in the order in which the help prints them. */
@@ -8,7 +8,7 @@ export type CommandGroup = (typeof commandGroups)[number];
 
 /** The context in which a command runs: its operations, its output and its arguments. */
 export interface CommandContext {
-  readonly swarm: Composition;
+  readonly swarm: CommandOperations;
   readonly output: Output;
   readonly signal: AbortSignal;
   /** Sets the action for the second Ctrl-C. Without an action, the second Ctrl-C ends the process at once. */
@@ -47,7 +47,7 @@ export interface Command {
    * Whether the arguments after the first one belong to another program, so that swarm parses no flags in
    * them.
    */
-  readonly passesWordsOn?: boolean;
+  readonly forwardsArguments?: boolean;
   /** Whether the arguments after `--` are the agent's program if the user gives `--agent`. */
   readonly takesProgram?: boolean;
   /** Loads the command's handler, only when the command runs. */
@@ -71,7 +71,7 @@ export function argumentAt(args: CommandArguments, index: number): string {
 }
 
 /** Returns a variadic argument as an array. */
-export function listAt(args: CommandArguments, index: number): readonly string[] {
+export function variadicArgumentAt(args: CommandArguments, index: number): readonly string[] {
   const value = args[index];
   return value === undefined ? [] : typeof value === "string" ? [value] : value;
 }

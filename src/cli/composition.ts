@@ -1,13 +1,13 @@
 import type { AdapterMessage, JournalledMessage } from "../domain/acp-messages.ts";
-import type { EventChoice } from "../domain/event-filter.ts";
+import type { EventSelection } from "../domain/event-filter.ts";
 import type { DoctorReport } from "../domain/generated/doctor.ts";
 import type { KeptEvent } from "../domain/generated/event.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
 import type { WorkDiff } from "../domain/generated/work-diff.ts";
-import type { ScheduledNight } from "../domain/night-schedule.ts";
-import type { Occasion } from "../domain/notice.ts";
+import type { NightlySchedule } from "../domain/night-schedule.ts";
+import type { NoticeReason } from "../domain/notice.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import type { SandboxDanger } from "../domain/sandbox-spec.ts";
@@ -24,12 +24,12 @@ import type { CreatedSandbox } from "../sandbox/bring-up.ts";
 import type { CopyRequest } from "../sandbox/copy-files.ts";
 import type { ListedSandboxes } from "../sandbox/list-sandboxes.ts";
 import type { CommandResult } from "../sandbox/run-command.ts";
-import type { RanTask } from "../sandbox/run-task.ts";
+import type { TaskRunResult } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
-import type { CleanedUp } from "../swarm/clean-up.ts";
+import type { CleanUpResult } from "../swarm/clean-up.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
 import type { MadeTask, NewTaskRequest } from "../swarm/make-task.ts";
-import type { Repair } from "../swarm/repair-state.ts";
+import type { RepairResult } from "../swarm/repair-state.ts";
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
 import type { FileToTrust } from "../swarm/trust-files.ts";
@@ -42,7 +42,7 @@ export interface PlanRequest {
 }
 
 /** The operations behind all commands. The modules of an operation load at its first use. */
-export interface Composition {
+export interface CommandOperations {
   plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
@@ -63,7 +63,7 @@ export interface Composition {
   updateContainer(name: string, change: ContainerChange): Promise<ContainerRecord>;
   removeContainer(name: string): Promise<void>;
   cleanupState(): Promise<number>;
-  repairState(rebind: "moved" | "copied" | null): Promise<Repair>;
+  repairState(rebind: "moved" | "copied" | null): Promise<RepairResult>;
   doctor(onStep: (step: string) => void, signal: AbortSignal): Promise<DoctorReport>;
   engine(): Promise<PrivateEngine>;
   plugin(): PluginOperations;
@@ -79,7 +79,7 @@ export interface Composition {
 /** Operations that schedule swarms with cron. */
 export interface ScheduleOperations {
   /** Renders the crontab line for a schedule. Writes nothing. */
-  plan(night: Pick<ScheduledNight, "at" | "days" | "words">): Promise<string>;
+  plan(night: Pick<NightlySchedule, "at" | "days" | "commandArguments">): Promise<string>;
   /** Writes the project's line to the crontab. Returns false if the crontab has the same line already. */
   install(line: string): Promise<boolean>;
   /** Removes this project's lines from the crontab and returns them. */
@@ -98,7 +98,7 @@ export interface PluginOperations {
 }
 
 /** A request to become the owner of a swarm. */
-export interface OwnRequest {
+export interface OwnerRequest {
   readonly policy: RetryPolicy;
   /** The names of the failed or stopped workers to retry. */
   readonly retry?: readonly string[];
@@ -111,19 +111,19 @@ export interface OwnRequest {
 }
 
 /** A request to run task files. */
-export interface StartRequest extends PlanRequest, OwnRequest {
+export interface StartRequest extends PlanRequest, OwnerRequest {
   /** Whether to leave the task files to the running owner, if there is one. */
   readonly append: boolean;
 }
 
 /** Callbacks to the command that runs a swarm, and the signals with which the command ends the swarm. */
-export interface SwarmReport {
-  readonly planned: (plan: SwarmPlan) => void;
+export interface SwarmRunCallbacks {
+  readonly onPlanned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
   readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   /** Called once the state file has the records of the workers. */
-  readonly begun: (state: SwarmState) => void;
+  readonly onBegun: (state: SwarmState) => void;
   /** Aborts with a `Halt` as its reason. The owner then starts no more workers and asks agents to stop. */
   readonly halt: AbortSignal;
   /** Aborts to stop all containers at once. */
@@ -151,12 +151,12 @@ export interface RetryResult {
 
 /** Operations that run and steer a swarm. */
 export interface SwarmOperations {
-  start(request: StartRequest, report: SwarmReport): Promise<StartResult>;
-  resume(request: OwnRequest, report: SwarmReport): Promise<SwarmState>;
+  start(request: StartRequest, report: SwarmRunCallbacks): Promise<StartResult>;
+  resume(request: OwnerRequest, report: SwarmRunCallbacks): Promise<SwarmState>;
   /** Retries failed and stopped workers, or asks the running owner to do so. */
   retry(
-    request: OwnRequest & { readonly workers: readonly string[]; readonly onto?: string },
-    report: SwarmReport,
+    request: OwnerRequest & { readonly workers: readonly string[]; readonly onto?: string },
+    report: SwarmRunCallbacks,
   ): Promise<RetryResult>;
   /**
    * Sends a command to the owner, or applies the command if no owner runs. An empty array means all workers.
@@ -250,20 +250,24 @@ export interface UpkeepOperations {
   /** Calls `onChange` at once, and whenever the state may have changed, until the signal aborts. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
   /** Removes what workers left behind, as the swarm's owner. With `dryRun`, changes nothing. */
-  cleanup(request: CleanupRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<CleanedUp>;
+  cleanup(
+    request: CleanupRequest,
+    onStep: (step: string) => void,
+    signal: AbortSignal,
+  ): Promise<CleanUpResult>;
 }
 
 /** Operations that review a swarm's work. */
 export interface ReviewOperations {
   /** Yields the events from the log, oldest first. With `follow`, continues until the signal aborts. */
   events(
-    words: EventChoice & { readonly follow: boolean },
+    words: EventSelection & { readonly follow: boolean },
     signal: AbortSignal,
   ): Promise<AsyncIterable<KeptEvent>>;
   /** Returns the summary of this worktree's swarm; throws STATE_MISSING if there is none. */
   summary(): Promise<SwarmSummary>;
   /** Runs the user's notification command. Resolves with the reason of a failure, or null. */
-  notify(command: string, occasion: Occasion): Promise<string | null>;
+  notify(command: string, occasion: NoticeReason): Promise<string | null>;
   /** Returns the changes that one worker made. */
   diff(worker: string): Promise<WorkerDiff>;
 }
@@ -295,7 +299,7 @@ export interface SandboxOperations {
   run(
     words: { readonly file: string; readonly sandbox: string | null; readonly onOutput: TakeOutput },
     signal: AbortSignal,
-  ): Promise<RanTask>;
+  ): Promise<TaskRunResult>;
   exec(
     words: {
       readonly command: readonly string[];
@@ -324,4 +328,4 @@ export interface SandboxOperations {
 type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
 /** Creates the operations for one command, with the settings that the command's flags set. */
-export type Compose = (flags: SettingsFile) => Composition;
+export type ComposeOperations = (flags: SettingsFile) => CommandOperations;

@@ -1,14 +1,14 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
-import { isOpen } from "../domain/swarm-state.ts";
+import { hasUnendedWorkers } from "../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
 import type { PlanRequest } from "./composition.ts";
 import { nothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
 /** Starts an owner in the background, and waits until the owner's swarm has begun. */
-export async function startDetached(
+export async function startDetachedOwner(
   { swarm, output, words }: CommandContext,
   planned: PlanRequest | null,
 ): Promise<number> {
@@ -16,7 +16,7 @@ export async function startDetached(
     const plan = await swarm.plan(planned);
     for (const line of planNotes(plan)) output.note(line);
     const known = planned.files.length === 0 ? (await swarm.upkeep().recordedStatus())?.swarm : null;
-    const isLeft = known != null && isOpen(known);
+    const isLeft = known != null && hasUnendedWorkers(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
       const { why, next } = nothingToRun(plan.tasks, planned.files);
       output.result({ swarm: null }, () => [`Nothing to carry out: ${cleanText(why, 300)}.`]);
@@ -48,7 +48,7 @@ function withoutDetach(words: readonly string[]): string[] {
  * Makes the command `own <verb> …`, which runs in the background owner. It reports to its parent process that
  * the swarm has begun, or why it has not.
  */
-export function ownCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
+export function createOwnCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)

@@ -1,8 +1,8 @@
-import { transportWords } from "../domain/agent-reach.ts";
+import { describeGatewayTransport } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import { countOf } from "../domain/count-of.ts";
-import { deniedWords } from "../domain/denied-words.ts";
-import { showDuration } from "../domain/duration.ts";
+import { formatCount } from "../domain/count-of.ts";
+import { describeDeniedRequest } from "../domain/denied-words.ts";
+import { formatDuration } from "../domain/duration.ts";
 import type { DeniedRequest } from "../domain/generated/swarm-state.ts";
 
 interface EventFacts {
@@ -18,7 +18,7 @@ const maxLength = 1_000;
  * Describes an event of the owner, with the event's reason. Omits malformed facts: events also come from a
  * file, which any program may have written.
  */
-export function eventWords({ event, ...facts }: EventFacts): string {
+export function describeEventFacts({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
   const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
   return cleanText(words, maxLength);
@@ -61,19 +61,19 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     called: (facts) =>
       `called ${textOf(facts["model"]) || textOf(facts["endpoint"])}: ${numberOf(facts["status"]) || "no answer"}${spentWords(facts)}`,
     reached: (facts) => `reached ${placeOf(facts)}${partOf("", textOf(facts["path"]))}`,
-    denied: (facts) => deniedWords(deniedIn(facts)),
+    denied: (facts) => describeDeniedRequest(deniedIn(facts)),
     limited: (facts) =>
       `the model endpoint ${textOf(facts["endpoint"])} accepts no calls until ${textOf(facts["until"])}`,
     budget: (facts) => budgetWords(facts),
     finished: (facts) => `swarm finished${partOf(": ", countsIn(facts))}`,
     lost: (facts) =>
-      `${countOf(numberOf(facts["events"]) ?? 0, "event")} could not be written to the event log`,
+      `${formatCount(numberOf(facts["events"]) ?? 0, "event")} could not be written to the event log`,
   } satisfies Record<string, (facts: Facts) => string>),
 );
 
 function weakenedIn(facts: Facts): string {
   const count = numberOf(facts["weakenedTests"]) ?? 0;
-  return count === 0 ? "" : `; the result deletes or skips ${countOf(count, "test")}`;
+  return count === 0 ? "" : `; the result deletes or skips ${formatCount(count, "test")}`;
 }
 
 function publishedWords(facts: Facts): string {
@@ -96,7 +96,7 @@ function pathWords(value: unknown): string {
 function gatewayWords(facts: Facts): string {
   switch (facts["status"]) {
     case "ready":
-      return `gateway ready: ${transportWords(facts["road"] === "socket" ? "socket" : "network")}`;
+      return `gateway ready: ${describeGatewayTransport(facts["road"] === "socket" ? "socket" : "network")}`;
     case "lost":
       return `gateway lost${because(facts)}; the owner reconnects to the gateway or replaces it`;
     default:
@@ -108,7 +108,7 @@ function spentWords(facts: Facts): string {
   const [tokens, cost] = [numberOf(facts["tokens"]), numberOf(facts["costUsd"])];
   if (!tokens) return "";
   const most = facts["isEstimated"] === true ? "at most " : "";
-  return `, ${most}${countOf(tokens, "token")}${cost ? `, $${cost.toFixed(4)}` : ""}`;
+  return `, ${most}${formatCount(tokens, "token")}${cost ? `, $${cost.toFixed(4)}` : ""}`;
 }
 
 function placeOf(facts: Facts): string {
@@ -121,12 +121,14 @@ function deniedIn(facts: Facts): DeniedRequest {
 
 function budgetWords(facts: Facts): string {
   const [limit, share] = [numberOf(facts["limit"]) ?? 0, numberOf(facts["share"])];
-  const amount = facts["of"] === "usd" ? `$${limit}` : countOf(limit, "token");
+  const amount = facts["of"] === "usd" ? `$${limit}` : formatCount(limit, "token");
   return share === 1 ? `budget of ${amount} used up` : `80 % of the budget of ${amount} is used`;
 }
 
 function workersIn(value: unknown): string {
-  return Array.isArray(value) ? countOf(value.length, "worker") : countOf(numberOf(value) ?? 0, "worker");
+  return Array.isArray(value)
+    ? formatCount(value.length, "worker")
+    : formatCount(numberOf(value) ?? 0, "worker");
 }
 
 /** Sums up the numbers among an event's facts, at most one level deep: `3 completed, 1 failed`. */
@@ -150,7 +152,7 @@ function reasonIn(facts: Facts): string {
 
 function waitIn(facts: Facts): string {
   const waitMs = numberOf(facts["waitMs"]);
-  return waitMs === null ? "" : ` in ${showDuration(waitMs)}`;
+  return waitMs === null ? "" : ` in ${formatDuration(waitMs)}`;
 }
 
 function otherFact([name, value]: [string, unknown]): string[] {

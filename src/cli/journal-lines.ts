@@ -1,6 +1,6 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import { showBytes, showDuration } from "../domain/duration.ts";
+import { formatBytes, formatDuration } from "../domain/duration.ts";
 import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 
 const indent = " ".repeat("00:00:00  ".length);
@@ -41,7 +41,7 @@ function describe(message: JournalledMessage): string[] {
     }
     case "checkpoint": {
       const { storyId, commit, bundle, bytes } = message.payload;
-      const stored = bundle === null ? "no new commits" : showBytes(bytes);
+      const stored = bundle === null ? "no new commits" : formatBytes(bytes);
       return [`${cleanText(storyId)}  stored up to commit ${commit.slice(0, 10)}, ${stored}`];
     }
     case "completion": {
@@ -86,7 +86,7 @@ function progressOf({
 function checkLines({ command, exitCode, durationMs, output }: CheckResult): string[] {
   const how = exitCode === null ? "ended by its time limit" : `exit ${exitCode}`;
   return [
-    `check ${cleanText(command)}: ${how}, ${showDuration(durationMs)}`,
+    `check ${cleanText(command)}: ${how}, ${formatDuration(durationMs)}`,
     ...linesOf(output).map((line) => `| ${line}`),
   ];
 }

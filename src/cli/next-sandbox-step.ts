@@ -1,5 +1,5 @@
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isOver } from "../domain/judge-sandbox.ts";
+import { isSandboxOver } from "../domain/judge-sandbox.ts";
 
 type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
 
@@ -11,14 +11,14 @@ export function nextSandboxStep(records: readonly Listed[]): string {
   const present = records.filter(({ status }) => status !== "destroyed");
   const [latest] = present;
   const ready = present.find(
-    (record) => !isOver(record) && record.container !== null && record.execution === null,
+    (record) => !isSandboxOver(record) && record.container !== null && record.execution === null,
   );
   // Without `--sandbox`, `swarm sandbox run` uses the latest sandbox.
   if (ready !== undefined)
     return ready === latest ? "`swarm sandbox run FILE`" : `\`swarm sandbox run --sandbox ${ready.id} FILE\``;
-  const busy = present.find((record) => !isOver(record) && record.execution !== null);
+  const busy = present.find((record) => !isSandboxOver(record) && record.execution !== null);
   if (busy !== undefined) return `\`swarm sandbox logs -f ${busy.id}\` shows the output of the running task`;
-  const making = present.find((record) => !isOver(record));
+  const making = present.find((record) => !isSandboxOver(record));
   if (making !== undefined) return "run `swarm sandbox ls` again: a sandbox is being created";
   return latest === undefined
     ? "`swarm sandbox up`"

@@ -1,9 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
-import { nightEnd } from "../domain/night-end.ts";
+import { parseNightEnd } from "../domain/night-end.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 
 /** The user's choices for a swarm that runs unattended. */
-export interface Night {
+export interface UnattendedOptions {
   /** When to end the swarm; null to end it when all workers have ended. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
@@ -12,10 +12,10 @@ export interface Night {
 }
 
 /** Parses `--until`, `--then` and `--notify`. */
-export function nightIn(
+export function parseUnattendedOptions(
   { until, then, notify }: CommandOptions,
   output: Pick<CommandContext["output"], "json">,
-): Night {
+): UnattendedOptions {
   if (then !== undefined && then !== "merge")
     throw new SwarmError("INVALID_VALUE", { name: "--then", value: String(then), expected: "merge" });
   if (then !== undefined && output.json)
@@ -31,8 +31,8 @@ export function nightIn(
   };
 }
 
-function untilIn(text: string): NonNullable<Night["until"]> {
-  const at = nightEnd(text, new Date());
+function untilIn(text: string): NonNullable<UnattendedOptions["until"]> {
+  const at = parseNightEnd(text, new Date());
   if (at !== null) return { at, text };
   const expected = "a time of day such as 07:00, or a duration such as 6h, at most 24h";
   throw new SwarmError("INVALID_VALUE", { name: "--until", value: text, expected });
@@ -43,7 +43,7 @@ const lookEveryMs = 30_000;
 /**
  * Calls `onCome` at a time of the wall clock. Polls the clock, because timers stop while the machine sleeps.
  */
-export function callAt(moment: Date, onCome: () => void): Disposable {
+export function callAtTime(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
     const leftMs = moment.getTime() - Date.now();

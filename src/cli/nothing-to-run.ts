@@ -1,6 +1,6 @@
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
-import { shellWord } from "../domain/shell-word.ts";
+import { quoteForShell } from "../domain/shell-word.ts";
 
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
@@ -15,11 +15,11 @@ export function nothingToRun(
   const [first, ...others] = tasks;
   if (first === undefined)
     return { why: "this repository has no task file", next: "`swarm init` writes an example task file" };
-  const again = `\`swarm start ${named.length > 0 ? named.map(shellWord).join(" ") : "--all"} --again\``;
+  const again = `\`swarm start ${named.length > 0 ? named.map(quoteForShell).join(" ") : "--all"} --again\``;
   if (others.length === 0)
     return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} carries it out again` };
   return {
-    why: `all ${countOf(tasks.length, "task file")} were already carried out with the same content`,
+    why: `all ${formatCount(tasks.length, "task file")} were already carried out with the same content`,
     next: `${again} carries them out again`,
   };
 }

@@ -5,9 +5,9 @@ import type { SwarmError } from "../domain/errors.ts";
 import type { OutputChunk } from "../ports/containers.ts";
 import type { LiveLines } from "./board/live-lines.ts";
 import type { SwarmBoard } from "./board/swarm-board.ts";
-import { showForeseen } from "./report-failure.ts";
+import { printExpectedError } from "./report-failure.ts";
 import { toJson, toJsonLine } from "./to-json.ts";
-import { setOutputPlain, type UserTerminal, userTerminal } from "./user-terminal.ts";
+import { disableOutputProcessing, type UserTerminal, userTerminal } from "./user-terminal.ts";
 
 /** The output of a command: results go to stdout, messages for the user to stderr. */
 export interface Output {
@@ -47,7 +47,7 @@ export interface Output {
    * sandbox.
    */
   fail(error: SwarmError): void;
-  readonly paint: Paint;
+  readonly paint: TextFormatter;
 }
 
 /** A result that swarm redraws in place while it changes. */
@@ -56,18 +56,18 @@ export interface LiveResult extends LiveLines {
 }
 
 export type ProgressMode = "tty" | "plain" | "json" | "quiet";
-export type Mark = "good" | "weak" | "missing";
+export type RatingGlyph = "good" | "weak" | "missing";
 
 /**
  * Functions that colour text or add glyphs, as far as the terminal can show them. A word always accompanies a
  * glyph.
  */
-export interface Paint {
+export interface TextFormatter {
   bold(text: string): string;
   dim(text: string): string;
   /** Colours a line of a diff: added, removed or context. */
   changed(line: string): string;
-  mark(mark: Mark): string;
+  mark(mark: RatingGlyph): string;
 }
 
 export interface OutputOptions {
@@ -173,7 +173,7 @@ export function openOutput({
       await written(target, shown);
     },
 
-    terminal: () => (json ? null : userTerminal({ stdin, stdout, setPlain: setOutputPlain })),
+    terminal: () => (json ? null : userTerminal({ stdin, stdout, setPlain: disableOutputProcessing })),
 
     async withInput(work) {
       try {
@@ -186,7 +186,7 @@ export function openOutput({
 
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
 
-    fail: (error) => showForeseen(error, { json, stdout, stderr }),
+    fail: (error) => printExpectedError(error, { json, stdout, stderr }),
 
     async ask(question) {
       if (!stdin.isTTY || !stderr.isTTY) return null;
@@ -284,9 +284,9 @@ function styleFor(stream: NodeJS.WriteStream): (format: Style, text: string) => 
   return (format, text) => styleText(format, text, { stream, validateStream: true });
 }
 
-function paintFor(stream: NodeJS.WriteStream, unicode: boolean): Paint {
+function paintFor(stream: NodeJS.WriteStream, unicode: boolean): TextFormatter {
   const style = styleFor(stream);
-  const marks: Readonly<Record<Mark, readonly [unicode: string, ascii: string, style: Style]>> = {
+  const marks: Readonly<Record<RatingGlyph, readonly [unicode: string, ascii: string, style: Style]>> = {
     good: ["✓", "+", "green"],
     weak: ["!", "!", "yellow"],
     missing: ["✗", "x", "red"],

@@ -10,12 +10,12 @@ export function parseFlags(flags: readonly Flag[], words: readonly string[]): Co
   try {
     return parser.parse([...words], { from: "user" }).opts();
   } catch (error) {
-    throw asUsage(error);
+    throw toUsageError(error);
   }
 }
 
 /** Converts an error of the parser into a USAGE error; returns other errors unchanged. */
-export function asUsage(error: unknown): unknown {
+export function toUsageError(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");
   return new SwarmError("USAGE", { message }, error);

@@ -18,11 +18,11 @@ export async function withPassThroughCodes(
   } catch (error) {
     if (!(error instanceof SwarmError)) throw error;
     output.fail(error);
-    return exitOf(error);
+    return passThroughExitCodeOf(error);
   }
 }
 
-export function exitOf({ code, exitCode }: SwarmError): number {
+export function passThroughExitCodeOf({ code, exitCode }: SwarmError): number {
   if (code === "PROGRAM_NOT_FOUND") return passThroughCodes.notFound;
   if (code === "PROGRAM_NOT_EXECUTABLE") return passThroughCodes.notExecutable;
   if (code === "OUTPUTS_INCOMPLETE" || exitCode === exitCodes.limited) return exitCode;

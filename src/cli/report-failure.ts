@@ -17,12 +17,12 @@ export interface FailureOptions {
 /** Prints any error and returns the exit code. An error that swarm does not expect is reported as a bug. */
 export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
-  showForeseen(error, options);
+  printExpectedError(error, options);
   return error.exitCode;
 }
 
 /** Prints an expected error as text; with `--json`, as a document, too. */
-export function showForeseen(
+export function printExpectedError(
   error: SwarmError,
   { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,
 ): void {

@@ -1,7 +1,7 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
-import { table } from "./table.ts";
+import { alignTable } from "./table.ts";
 
 /** Renders a table that shows how each worker ended and where its work is. */
 export function resultLines({ swarmId, containers }: SwarmState): string[] {
@@ -11,7 +11,7 @@ export function resultLines({ swarmId, containers }: SwarmState): string[] {
   ]);
   return [
     `swarm ${swarmId}`,
-    ...table([["STATUS", "WORKER", "STORIES", "WORK", "TOKENS", "REASON"], ...rows]),
+    ...alignTable([["STATUS", "WORKER", "STORIES", "WORK", "TOKENS", "REASON"], ...rows]),
   ];
 }
 

@@ -9,14 +9,14 @@ import {
   commandGroups,
 } from "./command.ts";
 import { commands } from "./commands.ts";
-import type { Compose } from "./composition.ts";
+import type { ComposeOperations } from "./composition.ts";
 import { hasUnicode, OutputClosedError, openOutput, type ProgressMode, progressMode } from "./output.ts";
-import { asUsage, optionOf } from "./parse-flags.ts";
-import { splitProgram } from "./split-program.ts";
+import { optionOf, toUsageError } from "./parse-flags.ts";
+import { splitCommandLine } from "./split-program.ts";
 import { version } from "./version.ts";
 
-export interface ProgramOptions {
-  readonly compose: Compose;
+export interface CommandLineOptions {
+  readonly compose: ComposeOperations;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   readonly onSecondSignal: CommandContext["onSecondSignal"];
@@ -28,18 +28,18 @@ const outputClosed = 141;
 const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 
 /** Parses the command line and runs its command; resolves with the exit code. */
-export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<number> {
+export async function runCommandLine(words: readonly string[], options: CommandLineOptions): Promise<number> {
   let exitCode: number = exitCodes.done;
-  const { own, program } = splitProgram(words, commands);
+  const { swarmWords, program } = splitCommandLine(words, commands);
   const run = async (command: Command, args: CommandArguments, given: CommandOptions): Promise<void> => {
     exitCode = await runCommand(command, args, given, { ...options, words, program });
   };
   const parser = makeParser(run);
   try {
-    await parser.parseAsync(own.length > 0 ? own : ["status"], { from: "user" });
+    await parser.parseAsync(swarmWords.length > 0 ? swarmWords : ["status"], { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    throw asUsage(error);
+    throw toUsageError(error);
   }
   return exitCode;
 }
@@ -96,7 +96,7 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
     .description(command.description)
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
-  if (command.passesWordsOn) {
+  if (command.forwardsArguments) {
     parser.passThroughOptions();
   }
   if (command.group) parser.helpGroup(`${command.group}:`);
@@ -123,7 +123,7 @@ async function runCommand(
   command: Command,
   args: CommandArguments,
   options: CommandOptions,
-  { compose, env, signal, onSecondSignal, words, program }: ProgramOptions & Typed,
+  { compose, env, signal, onSecondSignal, words, program }: CommandLineOptions & Typed,
 ): Promise<number> {
   const wanted = wantedProgress(options, env);
   const output = openOutput({
@@ -160,7 +160,7 @@ async function runCommand(
   }
 }
 
-function wantedProgress(options: CommandOptions, env: ProgramOptions["env"]): "auto" | ProgressMode {
+function wantedProgress(options: CommandOptions, env: CommandLineOptions["env"]): "auto" | ProgressMode {
   const text = options["progress"] ?? (env["SWARM_PROGRESS"] || "auto");
   const mode = progressModes.find((known) => known === text);
   if (!mode)

@@ -20,26 +20,26 @@ export const sandboxCommands: readonly Command[] = [
       engineFlag,
     ],
     settings: flagSettings,
-    load: async () => (await import("./commands/sandbox.ts")).up,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxUpCommand,
   },
   {
     name: "run <file>",
     description:
       "run a script in a sandbox with the interpreter of the sandbox's runtime, and copy its /outputs to this machine",
     options: [sandboxFlag],
-    load: async () => (await import("./commands/sandbox.ts")).run,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxRunCommand,
   },
   {
     name: "exec [command...]",
     description: "run a command in a sandbox, for example: exec ls -la",
-    passesWordsOn: true,
+    forwardsArguments: true,
     options: [sandboxFlag, ["-i, --interactive", "pass standard input to the command"]],
-    load: async () => (await import("./commands/sandbox.ts")).exec,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxExecCommand,
   },
   {
     name: "cp <from> <to>",
     description: "copy a file or folder; a path in a sandbox is id:/path, or :/path for the latest sandbox",
-    load: async () => (await import("./commands/sandbox.ts")).cp,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxCpCommand,
   },
   {
     name: "logs [sandbox]",
@@ -49,18 +49,18 @@ export const sandboxCommands: readonly Command[] = [
       ["--stdout", "show only this output stream"],
       ["--stderr", "show only this output stream"],
     ],
-    load: async () => (await import("./commands/sandbox.ts")).logs,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxLogsCommand,
   },
   {
     name: "ls",
     description: "list the sandboxes of this folder",
     options: [["--all", "also list destroyed sandboxes"]],
-    load: async () => (await import("./commands/sandbox.ts")).ls,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxLsCommand,
   },
   {
     name: "stats [sandbox]",
     description: "show the sandbox's current use of CPU, memory, disk and network",
-    load: async () => (await import("./commands/sandbox.ts")).stats,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxStatsCommand,
   },
   {
     name: "destroy [sandbox]",
@@ -69,7 +69,7 @@ export const sandboxCommands: readonly Command[] = [
       ["--all", "destroy all sandboxes of this folder"],
       ["--purge", "also remove the outputs of the sandbox"],
     ],
-    load: async () => (await import("./commands/sandbox.ts")).destroy,
+    load: async () => (await import("./commands/sandbox.ts")).sandboxDestroyCommand,
   },
 ];
 
@@ -94,14 +94,14 @@ export const imageCommands: readonly Command[] = [
       engineFlag,
     ],
     settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).build,
+    load: async () => (await import("./commands/image.ts")).imageBuildCommand,
   },
   {
     name: "ls",
     description: "list swarm's images",
     options: [engineFlag],
     settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).ls,
+    load: async () => (await import("./commands/image.ts")).imageLsCommand,
   },
   {
     name: "prune",
@@ -112,13 +112,13 @@ export const imageCommands: readonly Command[] = [
       engineFlag,
     ],
     settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).prune,
+    load: async () => (await import("./commands/image.ts")).imagePruneCommand,
   },
   {
     name: "explain",
     description: "show the inputs of the images, and their changes since the last build",
     options: [...imageFlags, engineFlag],
     settings: flagSettings,
-    load: async () => (await import("./commands/image.ts")).explain,
+    load: async () => (await import("./commands/image.ts")).imageExplainCommand,
   },
 ];

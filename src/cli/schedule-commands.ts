@@ -16,16 +16,16 @@ export const scheduleCommands: readonly Command[] = [
       ["--notify <command>", "how to notify you, as with `swarm start --notify`"],
       ["--yes", "write the crontab line without asking"],
     ],
-    load: async () => (await import("./commands/schedule.ts")).install,
+    load: async () => (await import("./commands/schedule.ts")).scheduleInstallCommand,
   },
   {
     name: "list",
     description: "list the scheduled swarms",
-    load: async () => (await import("./commands/schedule.ts")).list,
+    load: async () => (await import("./commands/schedule.ts")).scheduleListCommand,
   },
   {
     name: "remove",
     description: "remove this project's line from your crontab",
-    load: async () => (await import("./commands/schedule.ts")).remove,
+    load: async () => (await import("./commands/schedule.ts")).scheduleRemoveCommand,
   },
 ];

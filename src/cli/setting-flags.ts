@@ -1,8 +1,8 @@
-import { presets } from "../domain/egress.ts";
+import { egressPresets } from "../domain/egress.ts";
 import { endpointForm, registryForm } from "../domain/endpoint-words.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SettingsFile } from "../domain/settings.ts";
-import { numberOrText } from "../domain/settings-environment.ts";
+import { parseNumberOrText } from "../domain/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
 /** Flags that override settings of workers for one command. */
@@ -22,7 +22,7 @@ export const settingFlags: readonly Flag[] = [
   ],
   [
     "--allow <host>",
-    `a host that agents may reach in addition to their models: host:port, or ${Object.keys(presets).join(", ")}; repeatable`,
+    `a host that agents may reach in addition to their models: host:port, or ${Object.keys(egressPresets).join(", ")}; repeatable`,
     "many",
   ],
   [
@@ -122,7 +122,7 @@ function toReferences(words: CommandOptions[string]): Record<string, string> | u
 }
 
 function toAmount(text: CommandOptions[string]): unknown {
-  return typeof text === "string" ? numberOrText(text) : text;
+  return typeof text === "string" ? parseNumberOrText(text) : text;
 }
 
 /** Converts digits into a number. Other text stays unchanged, so that the validation can quote it. */

@@ -1,8 +1,8 @@
 import type { Command } from "./command.ts";
 
 /** The command line in two parts: the words of swarm's command, and the words of the agent's program. */
-export interface SplitWords {
-  readonly own: readonly string[];
+export interface SplitCommandLine {
+  readonly swarmWords: readonly string[];
   readonly program: readonly string[];
 }
 
@@ -10,12 +10,12 @@ export interface SplitWords {
  * Splits off the agent's program: `… --agent command -- sh agent.sh`. Without `--agent`, `--` keeps its usual
  * meaning: no flags follow.
  */
-export function splitProgram(words: readonly string[], commands: readonly Command[]): SplitWords {
+export function splitCommandLine(words: readonly string[], commands: readonly Command[]): SplitCommandLine {
   const at = words.indexOf("--");
-  const own = at < 0 ? words : words.slice(0, at);
-  const namesAgent = own.some((word) => word === "--agent" || word.startsWith("--agent="));
-  if (at < 0 || !namesAgent || !takesProgram(own, commands)) return { own: words, program: [] };
-  return { own, program: words.slice(at + 1) };
+  const swarmWords = at < 0 ? words : words.slice(0, at);
+  const namesAgent = swarmWords.some((word) => word === "--agent" || word.startsWith("--agent="));
+  if (at < 0 || !namesAgent || !takesProgram(swarmWords, commands)) return { swarmWords: words, program: [] };
+  return { swarmWords, program: words.slice(at + 1) };
 }
 
 function takesProgram([first, ...rest]: readonly string[], commands: readonly Command[]): boolean {

@@ -7,7 +7,7 @@ export const detachFlag: Flag = ["-d, --detach", "run in the background, even af
 /** The flags of all commands that can make this process the owner of a swarm. */
 export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
 
-export const nightFlags: readonly Flag[] = [
+export const unattendedFlags: readonly Flag[] = [
   [
     "--until <time>",
     "stop at this time of day (07:00) or after this duration (6h): start no more workers, and give agents time to end their turn",
@@ -25,7 +25,7 @@ export const againFlag: Flag = [
 ];
 export const strictFlag: Flag = ["--strict", "refuse task files whose text looks like a prompt injection"];
 
-export const startFlags: readonly Flag[] = [
+export const startRequestFlags: readonly Flag[] = [
   ["--all", "carry out all task files"],
   againFlag,
   strictFlag,
@@ -34,9 +34,9 @@ export const startFlags: readonly Flag[] = [
 ];
 
 /** All flags of `swarm start`. */
-export const startOptions: readonly Flag[] = [
-  ...startFlags,
-  ...nightFlags,
+export const startCommandFlags: readonly Flag[] = [
+  ...startRequestFlags,
+  ...unattendedFlags,
   detachFlag,
   ...ownerFlags,
   ...oldStartFlags,

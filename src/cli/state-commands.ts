@@ -6,12 +6,12 @@ export const stateCommands: readonly Command[] = [
     name: "init",
     description: "create the state file of a new swarm in this worktree",
     options: [["--force", "archive the existing state and start with an empty one"]],
-    load: async () => (await import("./commands/state.ts")).init,
+    load: async () => (await import("./commands/state.ts")).stateInitCommand,
   },
   {
     name: "add <containerId> <name> <taskFile> <branch>",
     description: "add the record of a pending container; containerId is `-` until the container is created",
-    load: async () => (await import("./commands/state.ts")).add,
+    load: async () => (await import("./commands/state.ts")).stateAddCommand,
   },
   {
     name: "update <name>",
@@ -29,34 +29,34 @@ export const stateCommands: readonly Command[] = [
       ["--acp-pid <pid>", "the id of the process that is attached to the container, or null"],
       ["--container-id <id>", "the engine's id of the container"],
     ],
-    load: async () => (await import("./commands/state.ts")).update,
+    load: async () => (await import("./commands/state.ts")).stateUpdateCommand,
   },
   {
     name: "remove <name>",
     description: "remove a container's record",
-    load: async () => (await import("./commands/state.ts")).remove,
+    load: async () => (await import("./commands/state.ts")).stateRemoveCommand,
   },
   {
     name: "status",
     description: "print the state as JSON",
-    load: async () => (await import("./commands/state.ts")).status,
+    load: async () => (await import("./commands/state.ts")).stateStatusCommand,
   },
   {
     name: "list",
     description: "print each container's name and status",
-    load: async () => (await import("./commands/state.ts")).list,
+    load: async () => (await import("./commands/state.ts")).stateListCommand,
   },
   {
     name: "cleanup",
     description: "remove the records of containers that have ended",
-    load: async () => (await import("./commands/state.ts")).cleanup,
+    load: async () => (await import("./commands/state.ts")).stateCleanupCommand,
   },
   {
     name: "check",
     description: "compare the state with the engine and list the differences",
     options: [engineFlag],
     settings: flagSettings,
-    load: async () => (await import("./commands/state.ts")).check,
+    load: async () => (await import("./commands/state.ts")).stateCheckCommand,
   },
   {
     name: "repair",
@@ -67,6 +67,6 @@ export const stateCommands: readonly Command[] = [
       engineFlag,
     ],
     settings: flagSettings,
-    load: async () => (await import("./commands/state.ts")).repair,
+    load: async () => (await import("./commands/state.ts")).stateRepairCommand,
   },
 ];

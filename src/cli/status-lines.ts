@@ -1,16 +1,16 @@
-import { transportWords } from "../domain/agent-reach.ts";
+import { describeGatewayTransport } from "../domain/agent-reach.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import { countOf } from "../domain/count-of.ts";
-import { deniedWords } from "../domain/denied-words.ts";
-import { showDuration } from "../domain/duration.ts";
+import { formatCount } from "../domain/count-of.ts";
+import { describeDeniedRequest } from "../domain/denied-words.ts";
+import { formatDuration } from "../domain/duration.ts";
 import type { SwarmStatusDocument } from "../domain/generated/status.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
-import { isOver, type SwarmStatus } from "../domain/swarm-status.ts";
-import { whyWaiting } from "../domain/why-waiting.ts";
+import { areWorkersCompletedOrFailed, type SwarmStatus } from "../domain/swarm-status.ts";
+import { findWaitingReason } from "../domain/why-waiting.ts";
 import { describeShown } from "./describe-correction.ts";
-import { table } from "./table.ts";
+import { alignTable } from "./table.ts";
 
 /** Facts that the status lines need in addition to the swarm's status. */
 export interface StatusContext {
@@ -36,10 +36,10 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
   const rows = containers.map((record) => workerCells(record, status, context));
   const heading = ["STATUS", "WORKER", "BRANCH", "STORIES", "TIME", "TOKENS", "REASON"];
   return [
-    `swarm ${swarmId}, ${countOf(containers.length, "worker")}, last changed ${updatedAt}`,
+    `swarm ${swarmId}, ${formatCount(containers.length, "worker")}, last changed ${updatedAt}`,
     ...ownerLines(status),
-    ...(swarm.gateway ? [transportWords(swarm.gateway.road)] : []),
-    ...(rows.length > 0 ? table([heading, ...rows]) : []),
+    ...(swarm.gateway ? [describeGatewayTransport(swarm.gateway.road)] : []),
+    ...(rows.length > 0 ? alignTable([heading, ...rows]) : []),
     ...remarkLines(status),
   ];
 }
@@ -54,7 +54,7 @@ export function workerCells(
   const mayWait =
     status === "pending" || record.paused !== null || record.wish !== null || swarm.wish !== null;
   const waits = mayWait
-    ? whyWaiting(record, swarm, { dependsOn: dependsOn(record), isOwned: owner !== null, now })
+    ? findWaitingReason(record, swarm, { dependsOn: dependsOn(record), isOwned: owner !== null, now })
     : null;
   const why = [waits ?? [], reason ? `${reason.code}: ${reason.message}` : []].flat().join("; ");
   return [
@@ -66,7 +66,7 @@ export function workerCells(
 /** Renders the line about the owner. A finished swarm without an owner gets no line. */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   if (owner !== null) return [cleanText(`owner: ${describeHolder(owner)}`)];
-  return isOver(swarm) ? [] : ["no process is running this swarm"];
+  return areWorkersCompletedOrFailed(swarm) ? [] : ["no process is running this swarm"];
 }
 
 /**
@@ -83,7 +83,7 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
       return cleanText(`${slug}: ${describeShown(correction, remark)}`, 1_000);
     }),
     ...swarm.containers.flatMap((record) =>
-      (record.denied ?? []).map((denied) => `${workerSlug(record)} ${deniedWords(denied)}`),
+      (record.denied ?? []).map((denied) => `${workerSlug(record)} ${describeDeniedRequest(denied)}`),
     ),
     ...orphans.map(
       (name) => `${cleanText(name)}: a container of this worktree without a record in the state file`,
@@ -97,14 +97,16 @@ function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
 }
 
 /** Suggests the next command for the user. */
-export function statusNext(status: SwarmStatus | null): string {
+export function suggestNextCommand(status: SwarmStatus | null): string {
   if (status === null)
     return "`swarm plan` shows which task files can run, `swarm init` writes an example, `swarm help` lists all commands";
   const { swarm, reconciled, owner, orphans } = status;
   if (!reconciled) return "`swarm doctor` checks the container engine";
-  if (owner !== null && !isOver(swarm)) return "`swarm wait` waits until the swarm has ended";
+  if (owner !== null && !areWorkersCompletedOrFailed(swarm))
+    return "`swarm wait` waits until the swarm has ended";
   if (swarm.containers.length === 0) return "`swarm start --all` carries out the task files";
-  if (!isOver(swarm) || needsResume(status)) return "`swarm resume` continues this swarm";
+  if (!areWorkersCompletedOrFailed(swarm) || needsResume(status))
+    return "`swarm resume` continues this swarm";
   if (orphans.length > 0)
     return "`swarm cleanup --dry-run` shows which containers and volumes are left on the engine";
   return "`swarm summary` shows the results";
@@ -118,7 +120,7 @@ function timeOf({ startedAt, finishedAt }: ContainerRecord, now: Date): string {
   if (startedAt === null) return "-";
   const end = finishedAt === null ? now.getTime() : Date.parse(finishedAt);
   const seconds = Math.round((end - Date.parse(startedAt)) / 1000);
-  return seconds <= 0 ? "0 s" : showDuration(seconds * 1000);
+  return seconds <= 0 ? "0 s" : formatDuration(seconds * 1000);
 }
 
 function usageOf({ usage }: ContainerRecord): string {

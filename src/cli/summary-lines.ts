@@ -1,17 +1,17 @@
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "../domain/generated/summary.ts";
 import {
-  attemptWords,
-  changeWords,
-  checkWords,
-  deletedWords,
-  mergedWords,
-  proofWords,
-  storyWords,
-  timeAndCostWords,
-  totalWords,
-  weakenedWords,
-  workWords,
+  describeChanges,
+  describeCheckEnd,
+  describeDeletedFiles,
+  describeEarlierAttempt,
+  describeMergedBranch,
+  describeProof,
+  describeStoryResult,
+  describeTimeAndCost,
+  describeTotals,
+  describeWeakenedTests,
+  describeWorkRef,
 } from "../domain/summary-words.ts";
 
 /**
@@ -26,7 +26,7 @@ export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [
     cleanText(`swarm ${swarmId}, started at ${createdAt}`),
-    cleanText(totalWords(summary)),
+    cleanText(describeTotals(summary)),
     ...(systemCalls === null ? [] : [cleanText(`system calls: ${systemCalls}`)]),
     ...(summary.merge === null ? [] : mergeLines(summary.merge)),
     ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
@@ -36,23 +36,23 @@ export function summaryLines(summary: SwarmSummary): string[] {
 function mergeLines(merge: NonNullable<SwarmSummary["merge"]>): string[] {
   const aside = merge.workers.filter(({ outcome }) => outcome === "set aside");
   return [
-    cleanText(`merged: ${mergedWords(merge)}`, 1_000),
+    cleanText(`merged: ${describeMergedBranch(merge)}`, 1_000),
     ...indented(aside.map(({ worker, why }) => `set aside  ${worker}: ${why}`)),
   ];
 }
 
 function workerLines(worker: WorkerSummary): string[] {
   const { status, reason, title, stories, changes, sensitive, next, attempt } = worker;
-  const facts = [workWords(worker), changeWords(worker), ...timeAndCostWords(worker)];
+  const facts = [describeWorkRef(worker), describeChanges(worker), ...describeTimeAndCost(worker)];
   return [
     cleanText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
     ...indented([
       ...(title === null ? [] : [title]),
       ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
       facts.filter((fact) => fact !== "").join(", "),
-      proofWords(worker),
+      describeProof(worker),
     ]),
-    ...indented(worker.earlier.map(attemptWords)),
+    ...indented(worker.earlier.map(describeEarlierAttempt)),
     ...indented(worker.denied.map((words) => `the worker ${words}`)),
     ...stories.flatMap(storyLines),
     ...indented(
@@ -62,16 +62,16 @@ function workerLines(worker: WorkerSummary): string[] {
     ),
     ...indented(sensitive.paths.map(({ path, why }) => `review ${path} (${why.replaceAll("-", " ")})`)),
     ...indented(sensitive.isCut ? ["more changed files need review: `swarm diff` shows them"] : []),
-    ...indented(deletedWords(worker)),
-    ...indented(weakenedWords(worker)),
+    ...indented(describeDeletedFiles(worker)),
+    ...indented(describeWeakenedTests(worker)),
     ...indented(next.map((command) => `next: ${command}`)),
   ];
 }
 
 function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished } = story;
-  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...timeAndCostWords(story)];
-  const words = storyWords(story);
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...describeTimeAndCost(story)];
+  const words = describeStoryResult(story);
   return [
     ...indented([
       [
@@ -97,7 +97,7 @@ function checkLines(check: SummaryCheck): string[] {
     .split("\n")
     .filter((line) => line.trim() !== "");
   return [
-    `check ${command}: ${checkWords(check)}`,
+    `check ${command}: ${describeCheckEnd(check)}`,
     ...lines.slice(exitCode === 0 ? -passedLines : -failedLines).map((line) => `| ${line}`),
   ];
 }

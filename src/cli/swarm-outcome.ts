@@ -1,7 +1,7 @@
 import { isTerminal } from "../domain/container-status.ts";
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
-import { swarmExit } from "../domain/swarm-exit.ts";
+import { swarmExitCode } from "../domain/swarm-exit.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 
 /** Returns the exit code, and the next command to suggest, after the user ran a swarm or waited for one. */
@@ -9,7 +9,7 @@ export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
   readonly exit: ExitCode;
   readonly next: string;
 } {
-  const exit = swarmExit(swarm);
+  const exit = swarmExitCode(swarm);
   const { containers } = swarm;
   if (!containers.every(({ status }) => isTerminal(status)))
     return { exit, next: "`swarm resume` continues this swarm" };
@@ -24,6 +24,6 @@ export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
     };
   return {
     exit,
-    next: `${countOf(failed, "worker")} failed: \`swarm logs <worker>\` shows why, \`swarm retry @failed\` retries all failed workers`,
+    next: `${formatCount(failed, "worker")} failed: \`swarm logs <worker>\` shows why, \`swarm retry @failed\` retries all failed workers`,
   };
 }

@@ -28,7 +28,7 @@ export interface TerminalStreams {
  * Turns off the terminal's output processing, which adds a carriage return to each line feed and so breaks
  * programs that draw. Node's raw mode leaves output processing on. Has no effect if `stty` is missing.
  */
-export function setOutputPlain(): void {
+export function disableOutputProcessing(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { currentCorrections, isOver, type SwarmStatus } from "../domain/swarm-status.ts";
+import { areWorkersCompletedOrFailed, currentCorrections, type SwarmStatus } from "../domain/swarm-status.ts";
 import { cutTo } from "./board/text-width.ts";
 import type { CommandContext } from "./command.ts";
 import type { UpkeepOperations } from "./composition.ts";
@@ -12,7 +12,7 @@ import {
   statusLines,
   workerCells,
 } from "./status-lines.ts";
-import { table } from "./table.ts";
+import { alignTable } from "./table.ts";
 
 const reconcileEveryMs = 5_000;
 /** The interval between redraws of elapsed times, in milliseconds. */
@@ -50,7 +50,12 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
     let reconciledAt = performance.now();
     for (;;) {
       show(status);
-      if (status === null || signal.aborted || (isOver(status.swarm) && status.owner === null)) return status;
+      if (
+        status === null ||
+        signal.aborted ||
+        (areWorkersCompletedOrFailed(status.swarm) && status.owner === null)
+      )
+        return status;
       const hasChanged = await changes.within(tickMs);
       if (signal.aborted) return status;
       if (performance.now() - reconciledAt >= reconcileEveryMs) {
@@ -119,7 +124,7 @@ function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
     if (status === null) return;
     const context = { now: new Date(), dependsOn };
     const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
-    const lines = table(rows);
+    const lines = alignTable(rows);
     // Times and tokens change constantly, so they alone do not make a line count as changed.
     const entries: [key: string, content: string, line: string][] = [
       ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [

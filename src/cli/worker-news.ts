@@ -1,7 +1,7 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
-import { eventWords } from "./event-words.ts";
+import { describeEventFacts } from "./event-words.ts";
 
 /** Describes a worker's message in one line; null for messages that swarm does not show. */
 export function describeMessage(slug: string, message: AdapterMessage): string | null {
@@ -22,7 +22,7 @@ export function describeMessage(slug: string, message: AdapterMessage): string |
 export function describeEvent(event: SwarmEvent): string | null {
   if (isQuiet(event)) return null;
   const { worker, ...facts } = event;
-  const words = eventWords(facts);
+  const words = describeEventFacts(facts);
   return worker === undefined ? words : `${cleanText(worker)}  ${words}`;
 }
 

@@ -4,7 +4,7 @@
  * which `seccomp-profile.ts` decides by their arguments. Calls for io_uring, keys and userfaultfd are
  * refused. A name that a kernel lacks does no harm.
  */
-export const allowedCalls: readonly string[] = `
+export const allowedSystemCalls: readonly string[] = `
 _llseek _newselect accept accept4 access adjtimex alarm bind brk cachestat capget capset chdir chmod chown
 chown32 clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64
 clock_nanosleep clock_nanosleep_time64 close close_range connect copy_file_range creat dup dup2 dup3

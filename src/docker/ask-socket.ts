@@ -1,13 +1,13 @@
 import { connect } from "node:net";
 
-const maxAnswerTokens = 64 * 1024 * 1024;
+const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**
  * Sends one GET request over HTTP/1.0 to an engine's local socket. Does not use Node's HTTP client, whose
  * loading takes longer than all the rest of a quick answer. Returns null without a plain answer in time; the
  * caller then sends a full request.
  */
-export function askSocket(
+export function getFromSocket(
   path: string,
   question: string,
   { timeoutMs }: { readonly timeoutMs: number },
@@ -20,7 +20,7 @@ export function askSocket(
   socket.on("data", (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > maxAnswerTokens) socket.destroy();
+    if (length > maxAnswerBytes) socket.destroy();
   });
   socket.on("error", () => {});
   socket.on("close", (hadError: boolean) => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
 import { abortOption } from "./dockerode-at.ts";
-import { type CallMeaning, translateFailure } from "./translate-failure.ts";
+import { type CallDescription, translateFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */
 const limits = {
@@ -17,7 +17,7 @@ const limits = {
   list: 4_000,
 } as const;
 
-export interface TimedMeaning extends CallMeaning {
+export interface TimedCallDescription extends CallDescription {
   /**
    * The container that the call is about. If the container stays frozen, the call fails with
    * `CONTAINER_STUCK`.
@@ -37,7 +37,7 @@ export interface TimedMeaning extends CallMeaning {
  * signal of the call with the error as reason.
  */
 export type CallEngine = <Result>(
-  meaning: TimedMeaning,
+  meaning: TimedCallDescription,
   call: (signal: AbortSignal) => Promise<Result>,
 ) => Promise<Result>;
 
@@ -51,7 +51,7 @@ export interface CallerDeps {
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
-export function callerFor(deps: CallerDeps): CallEngine {
+export function createEngineCaller(deps: CallerDeps): CallEngine {
   return async (meaning, call) => {
     meaning.signal?.throwIfAborted();
     const limit = new AbortController();
@@ -77,7 +77,7 @@ export function callerFor(deps: CallerDeps): CallEngine {
 /** Resolves with an error if a call takes too long. Rejects when the call is done. */
 async function watch(
   deps: CallerDeps,
-  { container, operation, isForFrozen = false, limitMs }: TimedMeaning,
+  { container, operation, isForFrozen = false, limitMs }: TimedCallDescription,
   done: AbortSignal,
 ): Promise<SwarmError> {
   const begun = performance.now();

@@ -170,7 +170,7 @@ function limitBreaches(
   const limitOf = (name: string): number | undefined =>
     host.Ulimits?.find((limit: { Name?: string | undefined }) => limit.Name === name)?.Hard;
   const log = logOptions(limits);
-  const { ofContainer, ofUser } = processLimits(runtime, limits.pids);
+  const { maxPerContainer, maxPerUser } = processLimits(runtime, limits.pids);
   const found: (string | false)[] = [
     host.Memory !== limits.memoryBytes && "the container's memory is not limited as requested",
     (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes &&
@@ -179,7 +179,7 @@ function limitBreaches(
     // containers.
     limitsSwap && host.MemorySwap === -1 && "the container's swap has no limit",
     host.NanoCpus !== Math.round(limits.cpus * 1e9) && "the container's CPUs are not limited as requested",
-    (host.PidsLimit !== ofContainer || (ofUser !== null && limitOf("nproc") !== ofUser)) &&
+    (host.PidsLimit !== maxPerContainer || (maxPerUser !== null && limitOf("nproc") !== maxPerUser)) &&
       "the container's processes are not limited as requested",
     limitOf("nofile") !== limits.descriptors && "the container's open files are not limited as requested",
     ((host.CpuRealtimeRuntime ?? 0) > 0 || (limitOf("rtprio") ?? 0) !== 0) &&

@@ -71,16 +71,16 @@ export function networkMode(network: ContainerNetwork): string {
 }
 
 function limitOptions({ limits, runtime }: ContainerSpec, diskEnforced: boolean): Docker.HostConfig {
-  const { ofContainer, ofUser } = processLimits(runtime, limits.pids);
+  const { maxPerContainer, maxPerUser } = processLimits(runtime, limits.pids);
   return {
     NanoCpus: Math.round(limits.cpus * 1e9),
     Memory: limits.memoryBytes,
     MemorySwap: limits.memoryBytes + limits.swapBytes,
-    PidsLimit: ofContainer,
+    PidsLimit: maxPerContainer,
     Ulimits: [
       { Name: "nofile", Soft: limits.descriptors, Hard: limits.descriptors },
       { Name: "core", Soft: 0, Hard: 0 },
-      ...(ofUser === null ? [] : [{ Name: "nproc", Soft: ofUser, Hard: ofUser }]),
+      ...(maxPerUser === null ? [] : [{ Name: "nproc", Soft: maxPerUser, Hard: maxPerUser }]),
     ],
     LogConfig: logOptions(limits),
     ...(diskEnforced && { StorageOpt: { size: String(limits.diskBytes) } }),

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec, Containers } from "../ports/containers.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
 import type { CallEngine } from "./call-engine.ts";
 import { findBreaches } from "./container-breaches.ts";
 import { factsOf, statsOf } from "./container-facts.ts";
@@ -12,11 +12,11 @@ import { demultiplex } from "./demultiplex.ts";
 import { abortOption } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
-import { freezeAlone } from "./freeze-alone.ts";
-import { limiter } from "./limiter.ts";
+import { freezeExclusively } from "./freeze-alone.ts";
+import { createConcurrencyLimiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
-import { refuseSpec } from "./refuse-spec.ts";
-import { profileFor } from "./seccomp-profile.ts";
+import { refuseUnsafeSpec } from "./refuse-spec.ts";
+import { chooseSeccompProfile } from "./seccomp-profile.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
@@ -24,7 +24,7 @@ export interface DockerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   readonly call: CallEngine;
-  readonly gate: PauseGate;
+  readonly gate: ContainerPauseLock;
 }
 
 const cleanUpMs = 15_000;
@@ -43,7 +43,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   const inspectEngine = rememberSuccess(() => docker.info());
   const engineInfo = (signal?: AbortSignal) =>
     call({ operation: "report its system information", signal }, inspectEngine);
-  const limited = limiter(async () => 2 * Math.max(1, Number((await engineInfo()).NCPU)));
+  const limited = createConcurrencyLimiter(async () => 2 * Math.max(1, Number((await engineInfo()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
     ...{ operation, signal, container: id },
     missing: () => new SwarmError("CONTAINER_GONE", { id }),
@@ -94,10 +94,10 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
   return {
     async create(spec, signal) {
-      refuseSpec(spec);
+      refuseUnsafeSpec(spec);
       const info = await engineInfo(signal);
       const diskEnforced = canLimitDisk(info);
-      const profile = spec.privileged ? null : profileFor(info, spec);
+      const profile = spec.privileged ? null : chooseSeccompProfile(info, spec);
       let id: string;
       let isNew = true;
       try {
@@ -148,7 +148,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
             throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason }, error.cause);
           }
         },
-        { isFirst: true, signal },
+        { isPriority: true, signal },
       );
     },
 
@@ -164,7 +164,12 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     async pause(id, signal) {
       await call(about(id, `pause the container ${id}`, signal), (ending) =>
-        freezeAlone({ docker, gate }, id, (container) => container.pause({ ...abortOption(ending) }), ending),
+        freezeExclusively(
+          { docker, gate },
+          id,
+          (container) => container.pause({ ...abortOption(ending) }),
+          ending,
+        ),
       );
     },
 
@@ -183,7 +188,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
     remove,
 
-    async look(id, { withDisk } = { withDisk: false }, signal) {
+    async inspect(id, { withDisk } = { withDisk: false }, signal) {
       const meaning = {
         ...{ operation: `inspect the container ${id}`, signal, container: id },
         ...(withDisk && { limitMs: slowMs, isForFrozen: true }),
@@ -276,7 +281,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
       };
       const { Id } = await call(meaning, (ending) =>
         // The engine freezes the container during a commit.
-        freezeAlone(
+        freezeExclusively(
           { docker, gate },
           id,
           () => container.commit({ ...options, ...abortOption(ending) }),

@@ -3,8 +3,8 @@ import type { EnginePart } from "../domain/find-holes.ts";
 import type { ContainerEngine, EngineInfo, LabelledContainer, OpenEngine } from "../ports/engine.ts";
 import { engineFilterOf } from "./engine-filter.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
-import { containersIn, filtersFor, inUsePath, listPath } from "./list-containers.ts";
-import type { EngineHelp } from "./open-engine.ts";
+import { containerListPath, containersIn, filtersFor, sandboxesInUsePath } from "./list-containers.ts";
+import type { EngineHostFunctions } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
@@ -12,7 +12,7 @@ export interface DockerEngineDeps extends ProbeDeps {
    * Loads the host's functions that an opened engine needs. Called only when the engine is opened, like the
    * load of dockerode.
    */
-  readonly help: () => Promise<EngineHelp>;
+  readonly hostFunctions: () => Promise<EngineHostFunctions>;
 }
 
 /** Gives access to a Docker-compatible engine at an endpoint. */
@@ -86,10 +86,10 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
       return toInfo(endpoint, info, builderOf(ping));
     },
 
-    observe: (scope, signal) => list(listPath(scope), signal),
+    listContainers: (scope, signal) => list(containerListPath(scope), signal),
 
-    async inUse(signal) {
-      const running = await list(inUsePath, signal);
+    async listSandboxesInUse(signal) {
+      const running = await list(sandboxesInUsePath, signal);
       const found = await Promise.all(
         running.map(async ({ containerId, labels }) => ({
           labels,
@@ -117,13 +117,13 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     },
 
     open: async () => {
-      opened ??= Promise.all([import("./open-engine.ts"), deps.help()]).then(([{ openDockerEngine }, help]) =>
-        openDockerEngine(endpoint, help),
+      opened ??= Promise.all([import("./open-engine.ts"), deps.hostFunctions()]).then(
+        ([{ openDockerEngine }, help]) => openDockerEngine(endpoint, help),
       );
       return opened;
     },
 
-    async parts(signal) {
+    async listComponents(signal) {
       return partsIn(await askFor("report its version", { path: "/version", signal }));
     },
 

@@ -5,7 +5,7 @@ import type { ImageFacts, Images } from "../ports/images.ts";
 import { readBuildStream } from "./build-stream.ts";
 import type { DockerDeps } from "./docker-containers.ts";
 import { abortOption } from "./dockerode-at.ts";
-import { refuseImage } from "./refuse-name.ts";
+import { refuseInvalidImage } from "./refuse-name.ts";
 import { splitTag } from "./split-tag.ts";
 import { reasonOf, translateFailure } from "./translate-failure.ts";
 
@@ -73,7 +73,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     },
 
     async build({ context, tags, labels, args, builder, network, fresh }, onEvent, signal) {
-      tags.forEach(refuseImage);
+      tags.forEach(refuseInvalidImage);
       const [image = "an image"] = tags;
       const answer = upload(docker, {
         path: "/build?",
@@ -105,7 +105,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     },
 
     async pull(reference, signal) {
-      refuseImage(reference);
+      refuseInvalidImage(reference);
       const text = await call(
         {
           operation: `pull ${reference}`,

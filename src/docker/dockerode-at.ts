@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import Docker from "dockerode";
 import { connectionTo } from "./engine-http.ts";
-import { refuseImage, refuseName } from "./refuse-name.ts";
+import { refuseInvalidImage, refuseInvalidName } from "./refuse-name.ts";
 import { sendOnlyTo } from "./send-request.ts";
 
 /**
@@ -45,23 +45,23 @@ export function dockerodeAt(endpoint: string): Docker {
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
   docker.getContainer = (id) => {
-    refuseName(id);
+    refuseInvalidName(id);
     return getContainer.call(docker, id);
   };
   docker.getImage = (reference) => {
-    refuseImage(reference);
+    refuseInvalidImage(reference);
     return getImage.call(docker, reference);
   };
   docker.getNetwork = (name) => {
-    refuseName(name);
+    refuseInvalidName(name);
     return getNetwork.call(docker, name);
   };
   docker.getVolume = (name) => {
-    refuseName(name);
+    refuseInvalidName(name);
     return getVolume.call(docker, name);
   };
   docker.getExec = (id) => {
-    refuseName(id);
+    refuseInvalidName(id);
     return getExec.call(docker, id);
   };
 }

@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { callEngine } from "./engine-http.ts";
 
 /** Counts all containers and volumes of an engine, including those of other programs. */
-export async function engineContent(
+export async function countEngineContent(
   endpoint: string,
   signal?: AbortSignal,
 ): Promise<{ readonly containers: number; readonly volumes: number }> {

@@ -19,7 +19,7 @@ export interface EngineAnswer {
   readonly body: string;
 }
 
-const maxAnswerTokens = 64 * 1024 * 1024;
+const maxAnswerLength = 64 * 1024 * 1024;
 
 /** Calls the engine at an endpoint. Rejects with the system's error if no engine answers. */
 export async function callEngine(
@@ -47,7 +47,7 @@ export async function callEngine(
     response.on("data", (chunk: Buffer) => {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > maxAnswerTokens) call.destroy(new Error("the engine's answer is too long"));
+      if (length > maxAnswerLength) call.destroy(new Error("the engine's answer is too long"));
     });
     response.on("error", reject);
     response.on("end", () =>

@@ -1,25 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
 import { abortOption } from "./dockerode-at.ts";
 
 const patienceMs = 15_000;
 
 export interface FreezeDeps {
   readonly docker: Docker;
-  readonly gate: PauseGate;
+  readonly gate: ContainerPauseLock;
 }
 
 /** Runs an operation that freezes a container. First waits until no program is starting in that container. */
-export async function freezeAlone<Result>(
+export async function freezeExclusively<Result>(
   { docker, gate }: FreezeDeps,
   id: string,
   freeze: (container: Docker.Container) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
   const { Id } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
-  await using _alone = await gate.pause(Id, signal);
+  await using _alone = await gate.lockForPause(Id, signal);
   await noProgramStarting(docker, Id, signal);
   return await freeze(docker.getContainer(Id));
 }

@@ -1,11 +1,11 @@
 export interface LimiterOptions {
   /** Whether this call goes before all waiting calls that are not marked as first. */
-  readonly isFirst?: boolean;
+  readonly isPriority?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Limits how many calls run at the same time. The other calls wait in a FIFO queue. */
-export function limiter(
+export function createConcurrencyLimiter(
   width: () => Promise<number>,
 ): <Result>(work: () => Promise<Result>, turn?: LimiterOptions) => Promise<Result> {
   let running = 0;
@@ -14,14 +14,14 @@ export function limiter(
     others: [],
   };
 
-  const enter = async ({ isFirst = false, signal }: LimiterOptions): Promise<void> => {
+  const enter = async ({ isPriority = false, signal }: LimiterOptions): Promise<void> => {
     const limit = await width();
     signal?.throwIfAborted();
     if (running < limit) {
       running += 1;
       return;
     }
-    const waiting = isFirst ? lanes.first : lanes.others;
+    const waiting = isPriority ? lanes.first : lanes.others;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
       const index = waiting.indexOf(resolve);

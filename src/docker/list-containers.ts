@@ -1,12 +1,12 @@
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 
 /** Returns the API path at which an engine lists the containers of one worktree. */
-export function listPath(scope: EngineScope): string {
+export function containerListPath(scope: EngineScope): string {
   return `/containers/json?all=1&filters=${filtersFor(scope)}`;
 }
 
 /** The API path at which an engine lists the running and paused sandboxes of all users. */
-export const inUsePath: string = `/containers/json?filters=${encodeURIComponent(
+export const sandboxesInUsePath: string = `/containers/json?filters=${encodeURIComponent(
   JSON.stringify({ label: [`${labels.sandbox}=true`] }),
 )}`;
 

@@ -1,14 +1,14 @@
 import type { OpenEngine } from "../ports/engine.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
-import { callerFor } from "./call-engine.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
+import { createEngineCaller } from "./call-engine.ts";
 import { dockerContainers } from "./docker-containers.ts";
 import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 
 /** Functions of the host that the engine's code needs. */
-export interface EngineHelp {
-  readonly gate: PauseGate;
+export interface EngineHostFunctions {
+  readonly gate: ContainerPauseLock;
   /**
    * Kills the programs that are just starting in a container, if this process may do so. Returns how many it
    * killed.
@@ -17,9 +17,17 @@ export interface EngineHelp {
 }
 
 /** Opens the functions of an engine that need dockerode. */
-export function openDockerEngine(endpoint: string, { gate, killStartingPrograms }: EngineHelp): OpenEngine {
+export function openDockerEngine(
+  endpoint: string,
+  { gate, killStartingPrograms }: EngineHostFunctions,
+): OpenEngine {
   const docker = dockerodeAt(endpoint);
-  const deps = { docker, endpoint, gate, call: callerFor({ docker, endpoint, killStartingPrograms }) };
+  const deps = {
+    docker,
+    endpoint,
+    gate,
+    call: createEngineCaller({ docker, endpoint, killStartingPrograms }),
+  };
   return {
     containers: dockerContainers(deps),
     images: dockerImages(deps),

@@ -8,10 +8,10 @@ import { labels } from "../ports/engine.ts";
 import { securityOptions } from "./container-options.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 import { ensureProbeImage } from "./probe-image.ts";
-import { profileFor } from "./seccomp-profile.ts";
+import { chooseSeccompProfile } from "./seccomp-profile.ts";
 import { translateFailure } from "./translate-failure.ts";
 
-const maxAnswerTokens = 256 * 1024;
+const maxAnswerBytes = 256 * 1024;
 const maxMs = 60_000;
 const removeMs = 15_000;
 
@@ -77,7 +77,7 @@ async function findProbingBase(docker: Docker, adapterFile: string): Promise<str
 }
 
 async function runOnce(docker: Docker, image: string, runtime: string, signal: AbortSignal): Promise<string> {
-  const profile = profileFor(await docker.info(), { runtime });
+  const profile = chooseSeccompProfile(await docker.info(), { runtime });
   const container = await docker.createContainer({
     name: `aimi-probe-${randomBytes(6).toString("hex")}`,
     Image: image,
@@ -122,7 +122,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
  */
 function split(frames: Buffer): { stdout: string; stderr: string } {
   const texts = { 1: "", 2: "" } as Record<number, string>;
-  for (let at = 0; at + 8 <= frames.length && at < maxAnswerTokens; ) {
+  for (let at = 0; at + 8 <= frames.length && at < maxAnswerBytes; ) {
     const end = at + 8 + frames.readUInt32BE(at + 4);
     const stream = frames[at] ?? 0;
     texts[stream] = (texts[stream] ?? "") + frames.toString("utf8", at + 8, end);

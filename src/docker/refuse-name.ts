@@ -1,5 +1,5 @@
 import { isContainerName } from "../domain/container-name.ts";
-import { isEngineName } from "../domain/engine-name.ts";
+import { isEngineIdOrName } from "../domain/engine-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
@@ -15,15 +15,15 @@ export function requireSwarmName(name: string): void {
 /**
  * Refuses an ID or a name that no engine would give. In the URL of a request, it could lead to another path.
  */
-export function refuseName(name: string): void {
-  if (!isEngineName(name))
+export function refuseInvalidName(name: string): void {
+  if (!isEngineIdOrName(name))
     refuse(
       `The id ${quoted(name)}`,
       "an id or name has letters, digits, _, . and -, and begins with a letter or digit",
     );
 }
 
-export function refuseImage(reference: string): void {
+export function refuseInvalidImage(reference: string): void {
   if (!isImageReference(reference))
     refuse(
       `The image ${quoted(reference)}`,

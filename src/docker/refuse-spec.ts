@@ -1,15 +1,23 @@
 import { isContainerName } from "../domain/container-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
-import { refuseImage, requireSwarmName } from "./refuse-name.ts";
+import { refuseInvalidImage, requireSwarmName } from "./refuse-name.ts";
 
 /** Refuses a container spec that must never reach an engine. */
-export function refuseSpec({ name, image, env, network, volumes, workdir, command }: ContainerSpec): void {
+export function refuseUnsafeSpec({
+  name,
+  image,
+  env,
+  network,
+  volumes,
+  workdir,
+  command,
+}: ContainerSpec): void {
   const refuse = (field: string, reason: string): never => {
     throw new SwarmError("SPEC_REFUSED", { field, reason });
   };
   requireSwarmName(name);
-  refuseImage(image);
+  refuseInvalidImage(image);
   // For an engine, `host` and `container:…` mean the network of the host or of another container.
   if (network.kind === "named") requireSwarmName(network.name);
   for (const variable of Object.keys(env))

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chooseFilter } from "../domain/system-call-filter.ts";
-import { allowedCalls } from "./allowed-calls.ts";
+import { allowedSystemCalls } from "./allowed-calls.ts";
 import { engineFilterOf } from "./engine-filter.ts";
 
 interface Argument {
@@ -55,7 +55,7 @@ const answerNotThere = (name: string): Rule => ({
  */
 export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
   const rules: Rule[] = [
-    allow(allowedCalls),
+    allow(allowedSystemCalls),
     { ...allow(["arch_prctl", "modify_ldt"]), includes: { arches: ["amd64"] } },
     {
       ...allow([
@@ -115,7 +115,7 @@ export function digestOf(profile: string): string {
 }
 
 /** Returns the seccomp profile for a container of this runtime, or null to use the engine's own. */
-export function profileFor(
+export function chooseSeccompProfile(
   info: object,
   { runtime, limits = {} }: { readonly runtime: string; readonly limits?: ProfileOptions },
 ): string | null {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ExecExit, ExecSpec } from "../ports/containers.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
 import type { CallEngine } from "./call-engine.ts";
 import { abortOption } from "./dockerode-at.ts";
 import { translateFailure } from "./translate-failure.ts";
@@ -19,7 +19,7 @@ export interface ExecDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   readonly call: CallEngine;
-  readonly gate: PauseGate;
+  readonly gate: ContainerPauseLock;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function startExec(
   const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...abortOption(ending) }));
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
-  undo.use(await gate.begin(ContainerID, signal));
+  undo.use(await gate.lockForStart(ContainerID, signal));
   // The container may have ended since the previous call; the engine then fails this call.
   const socket: Duplex = await call(starting, (ending) =>
     exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...abortOption(ending) }),

@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 
 /** The operation of a call, and the errors that the engine's status codes mean for it. */
-export interface CallMeaning {
+export interface CallDescription {
   readonly operation: string;
   /** Creates the error if an object does not exist (HTTP 404). */
   readonly missing?: () => SwarmError;
@@ -23,7 +23,7 @@ const silent: readonly string[] = [
  */
 export function translateFailure(
   endpoint: string,
-  { operation, missing, conflicting, unacceptable, signal }: CallMeaning,
+  { operation, missing, conflicting, unacceptable, signal }: CallDescription,
   error: unknown,
 ): unknown {
   if (signal?.aborted) return signal.reason;

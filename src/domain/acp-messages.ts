@@ -41,14 +41,14 @@ export type JournalledMessage =
 export const protocolVersion = "acp/1";
 
 /** The maximum length of a line to the host, in bytes, including the line break. */
-export const maxLengthToHost: number = 64 * 1024;
+export const maxLineBytesToHost: number = 64 * 1024;
 /** The maximum length of a line to the adapter, in bytes, including the line break. */
-export const maxLengthToAdapter: number = 8 * 1024 * 1024;
+export const maxLineBytesToAdapter: number = 8 * 1024 * 1024;
 /**
  * The maximum nesting depth of the JSON in messages to the host. Valid messages to the host nest at most five levels
  * deep; only task requests, which go to the adapter, nest deeper.
  */
-export const maxDepthToHost = 32;
+export const maxJsonDepthToHost = 32;
 
 const adapterTypes: ReadonlySet<string> = new Set([
   "hello",

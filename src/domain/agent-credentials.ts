@@ -1,9 +1,9 @@
 import { cleanText } from "./clean-text.ts";
 import type { ModelApi } from "./endpoint-words.ts";
-import { needsNetwork } from "./worker-network.ts";
+import { needsModelApi } from "./worker-network.ts";
 
 /** An agent, as named in a task file, in the settings or in a task request. */
-export interface NamedAgent {
+export interface AgentSpec {
   readonly kind: string;
   readonly command?: readonly string[];
   /** Environment variables that a trusted task file sets for the agent. */
@@ -11,42 +11,42 @@ export interface NamedAgent {
 }
 
 /** A model provider, with the names of the environment variables for its credentials and its address. */
-export interface Provider {
+export interface ModelProvider {
   readonly name: ModelApi;
   /** The variable with the base URL of the provider's API; `companions` contains it, too. */
   readonly address: string;
   /**
    * Variables with a credential, in the agents' own order of preference. swarm uses the first one that is set.
    */
-  readonly secrets: readonly string[];
+  readonly secretVariables: readonly string[];
   /**
    * Variables without a secret, such as the address. An agent receives them only together with a credential.
    */
-  readonly companions: readonly string[];
+  readonly plainVariables: readonly string[];
   /** Variables that a trusted task file may set instead of a credential, for example to use Amazon Bedrock. */
-  readonly instead?: readonly string[];
+  readonly alternativeVariables?: readonly string[];
 }
 
 interface KnownAgent {
-  readonly providers: readonly Provider[];
+  readonly providers: readonly ModelProvider[];
   /** The agent's key in `agentPackages`, the list of agents that the base image can contain. */
   readonly inImage: string;
 }
 
-const anthropic: Provider = {
+const anthropic: ModelProvider = {
   ...{ name: "anthropic", address: "ANTHROPIC_BASE_URL" },
-  secrets: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
-  companions: ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"],
-  instead: ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
+  secretVariables: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
+  plainVariables: ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"],
+  alternativeVariables: ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
 };
-const openai: Provider = {
+const openai: ModelProvider = {
   ...{ name: "openai", address: "OPENAI_BASE_URL" },
-  ...{ secrets: ["CODEX_API_KEY", "OPENAI_API_KEY"], companions: ["OPENAI_BASE_URL"] },
+  ...{ secretVariables: ["CODEX_API_KEY", "OPENAI_API_KEY"], plainVariables: ["OPENAI_BASE_URL"] },
 };
-const google: Provider = {
+const google: ModelProvider = {
   ...{ name: "google", address: "GOOGLE_GEMINI_BASE_URL" },
-  secrets: ["GEMINI_API_KEY"],
-  companions: ["GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_TRUST_WORKSPACE"],
+  secretVariables: ["GEMINI_API_KEY"],
+  plainVariables: ["GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_TRUST_WORKSPACE"],
 };
 
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
@@ -60,8 +60,8 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   gemini: { providers: [google], inImage: "gemini" },
   opencode: {
     providers: [
-      { ...anthropic, secrets: ["ANTHROPIC_API_KEY"] },
-      { ...openai, secrets: ["OPENAI_API_KEY"] },
+      { ...anthropic, secretVariables: ["ANTHROPIC_API_KEY"] },
+      { ...openai, secretVariables: ["OPENAI_API_KEY"] },
       google,
     ],
     inImage: "opencode",
@@ -69,7 +69,7 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
 };
 
 /** The names of the variables that an agent receives from the user's environment. */
-export interface AgentAccess {
+export interface AgentVariables {
   readonly agent: string;
   readonly variables: readonly string[];
   /** If no credential is set: the variables of which the agent needs one. Otherwise empty. */
@@ -81,44 +81,53 @@ export interface AgentAccess {
  * Only variables in the provider tables are ever handed over. If the task file sets a credential for the agent, the
  * agent receives none of the user's variables.
  */
-export function accessOf(agent: NamedAgent, isSet: (name: string) => boolean): AgentAccess | null {
-  if (!needsNetwork(agent.kind)) return null;
+export function findAgentVariables(
+  agent: AgentSpec,
+  isSet: (name: string) => boolean,
+): AgentVariables | null {
+  if (!needsModelApi(agent.kind)) return null;
   const name = agentName(agent);
   const providers = providersOf(agent);
-  const variables = providers.flatMap(({ secrets, companions }) => {
-    const secret = secrets.find(isSet);
-    return secret === undefined ? [] : [secret, ...companions.filter(isSet)];
+  const variables = providers.flatMap(({ secretVariables, plainVariables }) => {
+    const secret = secretVariables.find(isSet);
+    return secret === undefined ? [] : [secret, ...plainVariables.filter(isSet)];
   });
-  const missing = variables.length > 0 ? [] : providers.flatMap(({ secrets }) => secrets);
+  const missing = variables.length > 0 ? [] : providers.flatMap(({ secretVariables }) => secretVariables);
   return { agent: name, variables, missing };
 }
 
 /** Returns the providers that an agent calls with the user's credentials; none if its task file sets credentials. */
-export function providersOf(agent: NamedAgent): readonly Provider[] {
-  if (!needsNetwork(agent.kind)) return [];
+export function providersOf(agent: AgentSpec): readonly ModelProvider[] {
+  if (!needsModelApi(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
-  const own = providers.flatMap(({ secrets, instead = [] }) => [...secrets, ...instead]);
+  const own = providers.flatMap(({ secretVariables, alternativeVariables = [] }) => [
+    ...secretVariables,
+    ...alternativeVariables,
+  ]);
   return own.some((variable) => agent.env?.[variable]) ? [] : providers;
 }
 
 /** Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents apart. */
-export function agentName({ kind, command }: NamedAgent): string {
+export function agentName({ kind, command }: AgentSpec): string {
   const program = kind === "acp" ? command?.[0] : undefined;
   return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }
 
 /** Returns the access of each agent that calls a model, without duplicates. */
-export function accessesOf(agents: readonly NamedAgent[], isSet: (name: string) => boolean): AgentAccess[] {
-  const accesses = agents.flatMap((agent) => accessOf(agent, isSet) ?? []);
+export function findVariablesOfAgents(
+  agents: readonly AgentSpec[],
+  isSet: (name: string) => boolean,
+): AgentVariables[] {
+  const accesses = agents.flatMap((agent) => findAgentVariables(agent, isSet) ?? []);
   return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()];
 }
 
 /** Returns the variables that an agent receives, with their values from `env`; null if there are none. */
 export function credentialsOf(
-  agent: NamedAgent,
+  agent: AgentSpec,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> | null {
-  const variables = accessOf(agent, (name) => Boolean(env[name]))?.variables ?? [];
+  const variables = findAgentVariables(agent, (name) => Boolean(env[name]))?.variables ?? [];
   const entries = variables.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
   return entries.length > 0 ? Object.fromEntries(entries) : null;
 }
@@ -126,19 +135,22 @@ export function credentialsOf(
 /**
  * Returns the key in `agentPackages` of an agent's package; null if swarm does not know the agent's program.
  */
-export function imageAgentOf(agent: NamedAgent): string | null {
+export function findAgentPackageKey(agent: AgentSpec): string | null {
   return knownAgent(agent)?.inImage ?? null;
 }
 
 /** Describes the variables that an agent receives. The user reads the text before anything starts. */
-export function describeCredentials({ agent, variables }: Pick<AgentAccess, "agent" | "variables">): string {
+export function describeCredentials({
+  agent,
+  variables,
+}: Pick<AgentVariables, "agent" | "variables">): string {
   if (variables.length === 0)
     return `${agent}: swarm passes no variable of this environment to the agent; a trusted task file can set agent.env`;
   const goes = variables.length === 1 ? "goes" : "go";
   return `${agent}: ${variables.join(", ")} ${goes} into the agent's own environment inside its sandbox (in memory only), where the agent can read ${variables.length === 1 ? "it" : "them"}`;
 }
 
-function knownAgent({ kind, command }: NamedAgent): KnownAgent | undefined {
+function knownAgent({ kind, command }: AgentSpec): KnownAgent | undefined {
   if (kind === "claude") return claude;
   const program = kind === "acp" ? (command?.[0] ?? "") : "";
   return Object.hasOwn(acpPrograms, program) ? acpPrograms[program] : undefined;

@@ -1,15 +1,19 @@
 import {
   type ApprovedCommand,
+  type ArgumentKind,
   approvedCommands,
-  type SpendingKind,
-  type WordKind,
-  wordForms,
+  argumentPatterns,
+  type CommandSpendingKind,
 } from "./approved-commands.ts";
 
 /** The decision of the hook in Claude Code about a command line that an agent wants to run. */
 export type CommandVerdict =
   /** An approved command of swarm. The caller still checks the task files, and the budget if the command spends money. */
-  | { readonly kind: "allow"; readonly taskFiles: readonly string[]; readonly spends: SpendingKind | null }
+  | {
+      readonly kind: "allow";
+      readonly taskFiles: readonly string[];
+      readonly spends: CommandSpendingKind | null;
+    }
   /** A dangerous command: Claude Code asks the user, even if the user's permission rules allow the command. */
   | { readonly kind: "ask"; readonly why: string }
   /** A command that the hook does not judge: Claude Code decides as if there were no hook. */
@@ -39,8 +43,8 @@ export function approveCommand(command: string, programs: readonly string[]): Co
 
 function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly string[]): CommandVerdict {
   const taskFiles: string[] = [];
-  const fits = (word: string | undefined, kind: WordKind): boolean => {
-    if (word === undefined || !wordForms[kind].test(word)) return false;
+  const fits = (word: string | undefined, kind: ArgumentKind): boolean => {
+    if (word === undefined || !argumentPatterns[kind].test(word)) return false;
     if (kind === "task file") taskFiles.push(word);
     return true;
   };

@@ -1,5 +1,5 @@
 /** The kind of an argument on a command line. `wordForms` has the pattern of each kind. */
-export type WordKind =
+export type ArgumentKind =
   | "task file"
   | "worker"
   | "story"
@@ -13,15 +13,15 @@ export type WordKind =
  * How a command makes agents spend money on models: `begins` starts a new swarm, `goes on` continues the existing one.
  * Claude Code asks the user about such a command, unless the user's own settings set a budget.
  */
-export type SpendingKind = "begins" | "goes on";
+export type CommandSpendingKind = "begins" | "goes on";
 
 /** The flags and arguments of a command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
-  readonly spends?: SpendingKind;
+  readonly spends?: CommandSpendingKind;
   /** The kind of the arguments that are not flags, with their minimum and maximum number; null if there are none. */
-  readonly words: { readonly kind: WordKind; readonly least: number; readonly most: number } | null;
+  readonly words: { readonly kind: ArgumentKind; readonly least: number; readonly most: number } | null;
   /** The allowed flags, each with the kind of its value, or with null if the flag has no value. */
-  readonly flags: Readonly<Record<string, WordKind | null>>;
+  readonly flags: Readonly<Record<string, ArgumentKind | null>>;
 }
 
 const json = { "--json": null };
@@ -65,7 +65,7 @@ export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
 };
 
 /** The pattern of each kind of argument. A pattern matches the whole argument. */
-export const wordForms: Readonly<Record<WordKind, RegExp>> = {
+export const argumentPatterns: Readonly<Record<ArgumentKind, RegExp>> = {
   "task file": /^\.aimi\/tasks\/[A-Za-z0-9][A-Za-z0-9._-]{0,200}-tasks\.json$/,
   worker: /^(?:@(?:failed|running|all)|[a-z0-9][a-z0-9-]{0,99})$/,
   story: /^[A-Za-z][A-Za-z0-9._-]{0,63}$/,

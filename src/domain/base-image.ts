@@ -1,12 +1,12 @@
 /** The name of the base image that swarm builds for its sandboxes. */
 export const baseImage = "aimi-sandbox:base";
 /** The name of the image that holds only the root filesystem of the base image, before swarm adds anything. */
-export const rootImage = "aimi-sandbox:root";
+export const rootFilesystemImage = "aimi-sandbox:root";
 
 /**
  * The image that swarm pulls as root filesystem. If no registry answers, swarm makes a root filesystem from Debian packages.
  */
-export const registryRootImage = "ubuntu:24.04";
+export const registryRootFilesystemImage = "ubuntu:24.04";
 export const debianRelease = "bookworm";
 
 export const nodeVersion = "24.21.0";

@@ -1,7 +1,12 @@
-import { type IsolationLevel, isAtLeast, preferredRuntimes, type RuntimeIsolation } from "./isolation.ts";
+import {
+  type IsolationLevel,
+  isIsolationAtLeast,
+  preferredRuntimes,
+  type RuntimeIsolation,
+} from "./isolation.ts";
 
 /** The measured isolation of a container runtime, or the reason why the measurement failed. */
-export type Measurement =
+export type IsolationMeasurement =
   | { readonly kind: "measured"; readonly found: RuntimeIsolation }
   | { readonly kind: "failed"; readonly reason: string };
 
@@ -12,7 +17,7 @@ export type RuntimeChoice =
       readonly level: IsolationLevel;
       readonly evidence: string;
       /** The rejected runtimes, which come earlier in the order of preference, each with the reason. */
-      readonly passedOver: readonly string[];
+      readonly rejectedRuntimes: readonly string[];
     }
   | { readonly kind: "none"; readonly found: readonly string[] };
 
@@ -22,10 +27,10 @@ export type RuntimeChoice =
  */
 export function chooseRuntime(
   wanted: "auto" | IsolationLevel,
-  measurements: ReadonlyMap<string, Measurement>,
+  measurements: ReadonlyMap<string, IsolationMeasurement>,
   order: readonly string[] = preferredRuntimes,
 ): RuntimeChoice {
-  const passedOver: string[] = [];
+  const rejectedRuntimes: string[] = [];
   let unusable: Extract<RuntimeChoice, { kind: "chosen" }> | null = null;
   for (const runtime of order) {
     const measurement = measurements.get(runtime);
@@ -33,22 +38,28 @@ export function chooseRuntime(
     const refusal = refusalOf(wanted, measurement);
     if (refusal === null && measurement.kind === "measured") {
       const { level, evidence, unusable: failing } = measurement.found;
-      const choice = { kind: "chosen", runtime, level, evidence, passedOver: [...passedOver] } as const;
+      const choice = {
+        kind: "chosen",
+        runtime,
+        level,
+        evidence,
+        rejectedRuntimes: [...rejectedRuntimes],
+      } as const;
       if (failing.length === 0) return choice;
       unusable ??= choice;
-      passedOver.push(`${runtime}: an agent's tools fail in this runtime (${failing[0]})`);
-    } else passedOver.push(`${runtime}: ${refusal}`);
+      rejectedRuntimes.push(`${runtime}: an agent's tools fail in this runtime (${failing[0]})`);
+    } else rejectedRuntimes.push(`${runtime}: ${refusal}`);
   }
   // If the user demands a level, accept a runtime in which some of an agent's tools fail. With `auto`, do not.
-  return wanted !== "auto" && unusable ? unusable : { kind: "none", found: passedOver };
+  return wanted !== "auto" && unusable ? unusable : { kind: "none", found: rejectedRuntimes };
 }
 
-function refusalOf(wanted: "auto" | IsolationLevel, measurement: Measurement): string | null {
+function refusalOf(wanted: "auto" | IsolationLevel, measurement: IsolationMeasurement): string | null {
   if (measurement.kind === "failed") return measurement.reason;
   const { level, falseName, unconfined } = measurement.found;
   if (falseName !== null) return falseName;
   if (unconfined.length > 0) return unconfined.join("; ");
-  if (wanted !== "auto" && !isAtLeast(level, wanted))
+  if (wanted !== "auto" && !isIsolationAtLeast(level, wanted))
     return `the runtime provides only the isolation level ${level}`;
   return null;
 }

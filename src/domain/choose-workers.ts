@@ -12,7 +12,10 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
  * Finds the workers that a command's arguments name, in the order of the swarm. An argument is a worker's slug, an
  * unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and `@all`. Any other throws.
  */
-export function chooseWorkers({ containers }: SwarmState, words: readonly string[]): ContainerRecord[] {
+export function findWorkersByArguments(
+  { containers }: SwarmState,
+  words: readonly string[],
+): ContainerRecord[] {
   const chosen = new Set(words.flatMap((word) => workersNamed(containers, word)));
   return containers.filter((record) => chosen.has(record));
 }
@@ -20,8 +23,8 @@ export function chooseWorkers({ containers }: SwarmState, words: readonly string
 /**
  * Finds the single worker that an argument of a command names; throws if the argument names none or several.
  */
-export function chooseWorker(state: SwarmState, word: string): ContainerRecord {
-  const [record, another] = chooseWorkers(state, [word]);
+export function findWorkerByArgument(state: SwarmState, word: string): ContainerRecord {
+  const [record, another] = findWorkersByArguments(state, [word]);
   if (record && !another) return record;
   throw new SwarmError("WORKER_UNKNOWN", { word, known: state.containers.map(workerSlug) });
 }

@@ -1,4 +1,4 @@
-import { cleanLines, cleanText, isPlain } from "./clean-text.ts";
+import { cleanLines, cleanText, hasNoHiddenCharacters } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
 /** The names of fields whose text may have several lines. The text of all other fields becomes one line. */
@@ -29,6 +29,6 @@ function cleanValue(value: unknown, field: string): unknown {
 
 function cleanString(text: string, hasLines: boolean): string {
   // The fast path for nearly all texts.
-  if (isPlain(text)) return text;
+  if (hasNoHiddenCharacters(text)) return text;
   return hasLines ? cleanLines(text) : cleanText(text, Number.POSITIVE_INFINITY);
 }

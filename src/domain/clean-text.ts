@@ -33,7 +33,7 @@ export function cleanText(text: string, limit = 300): string {
  * Makes a text safe to show and puts it on one line of any length, with single blanks between words, as a commit's
  * trailer needs. Returns `otherwise` if nothing is left.
  */
-export function oneLine(text: string, otherwise: string): string {
+export function cleanToOneLine(text: string, otherwise: string): string {
   return cleanText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;
 }
 
@@ -59,6 +59,6 @@ export function hasControlCharacters(text: string): boolean {
  * Returns whether a text contains no hidden character at all, so that cleaning would not change it. The check is far
  * cheaper than cleaning.
  */
-export function isPlain(text: string): boolean {
+export function hasNoHiddenCharacters(text: string): boolean {
   return !hidden.test(text);
 }

@@ -5,7 +5,7 @@ import { SwarmError } from "./errors.ts";
  * with `absolute` does `/x` mean the container's own `/x`. Throws PATH_REFUSED if the path leads out. Callers pass the
  * result as an argument of a program, never as shell text.
  */
-export function containerPath(
+export function resolveContainerPath(
   workdir: string,
   path: string,
   { absolute }: { readonly absolute: boolean },

@@ -28,7 +28,7 @@ export const containerStatuses: readonly ContainerStatus[] = [
  * Returns whether a worker's record may change its status. `onto` is true for `retry --onto`, the only way back from
  * `completed`.
  */
-export function mayBecome(
+export function canChangeStatus(
   from: ContainerStatus,
   to: ContainerStatus,
   { onto = false }: { onto?: boolean } = {},
@@ -40,7 +40,7 @@ export function mayBecome(
 
 /** Returns the statuses to which a worker's record may change next, for the hint of an error. */
 export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
-  return containerStatuses.filter((to) => to !== from && mayBecome(from, to));
+  return containerStatuses.filter((to) => to !== from && canChangeStatus(from, to));
 }
 
 /** Returns whether a worker of this status has ended. Only another attempt changes such a status again. */

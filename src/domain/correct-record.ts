@@ -1,13 +1,13 @@
-import { mayBecome } from "./container-status.ts";
+import { canChangeStatus } from "./container-status.ts";
 import type { SwarmState } from "./generated/swarm-state.ts";
 import type { Correction } from "./reconcile.ts";
-import { movedTo, withRecord } from "./swarm-state.ts";
+import { withRecord, withStatus } from "./swarm-state.ts";
 
 /**
  * Applies a correction to its container's record, unless the record has changed since the correction was decided. Returns
  * the same state for corrections that need more than a change of the record.
  */
-export function withCorrection(
+export function applyCorrection(
   state: SwarmState,
   { container, from, action }: Correction,
   now: Date,
@@ -24,8 +24,8 @@ export function withCorrection(
   const updatedAt = now.toISOString();
   switch (action.kind) {
     case "set-status": {
-      if (!mayBecome(record.status, action.to)) return state;
-      const moved = movedTo(record, action.to, action.reason, now);
+      if (!canChangeStatus(record.status, action.to)) return state;
+      const moved = withStatus(record, action.to, action.reason, now);
       return withRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
     }
     case "clear-creating":
@@ -41,7 +41,7 @@ export function withCorrection(
 }
 
 /** Applies all corrections that only change a record. Returns the new state, and the corrections that changed it. */
-export function withCorrections(
+export function applyCorrections(
   state: SwarmState,
   corrections: readonly Correction[],
   now: Date,
@@ -49,7 +49,7 @@ export function withCorrections(
   const applied: Correction[] = [];
   let corrected = state;
   for (const correction of corrections) {
-    const next = withCorrection(corrected, correction, now);
+    const next = applyCorrection(corrected, correction, now);
     if (next !== corrected) applied.push(correction);
     corrected = next;
   }

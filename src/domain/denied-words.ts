@@ -1,17 +1,17 @@
 import { cleanText } from "./clean-text.ts";
-import { countOf } from "./count-of.ts";
+import { formatCount } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
 /** Describes a worker's request that the gateway denied, with the reason or the flag that would allow the request. */
-export function deniedWords(denied: DeniedRequest): string {
+export function describeDeniedRequest(denied: DeniedRequest): string {
   const what = cleanText(denied.what, 200);
-  const often = denied.times > 1 ? `, ${countOf(denied.times, "time")}` : "";
-  const flag = allowFlag(denied);
+  const often = denied.times > 1 ? `, ${formatCount(denied.times, "time")}` : "";
+  const flag = findAllowingFlag(denied);
   return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows this request`}`;
 }
 
 /** Returns the flag that would allow a denied request; null if no flag would. */
-export function allowFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
+export function findAllowingFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
   if (why !== "not-allowed") return null;
   const [, host] = /^(?:CONNECT )?([a-z0-9.-]+\.[a-z][a-z0-9-]*:\d{1,5})$/i.exec(what) ?? [];
   const [, mirror] = /^[A-Z]+ \/r\/\*\/([a-z][a-z0-9-]*)\//.exec(what) ?? [];

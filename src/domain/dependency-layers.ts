@@ -3,20 +3,20 @@ import { findCargoLayers } from "./dependencies/cargo-layers.ts";
 import {
   type DependencyLayer,
   type LayerOptions,
-  type LeftOut,
+  type LeftOutPath,
   maxLayers,
 } from "./dependencies/dependency-layer.ts";
 import { findGoLayers } from "./dependencies/go-layers.ts";
 import { findJavascriptLayers } from "./dependencies/javascript-layers.ts";
-import { type Commit, manifestTree } from "./dependencies/manifest-tree.ts";
+import { type CommitFiles, manifestTree } from "./dependencies/manifest-tree.ts";
 import { findMavenLayers } from "./dependencies/maven-layers.ts";
 import { findPythonLayers } from "./dependencies/python-layers.ts";
-import { byDepth } from "./tree-path.ts";
+import { compareByDepth } from "./tree-path.ts";
 
 export type {
   DependencyLayer,
   LayerOptions,
-  LeftOut,
+  LeftOutPath as LeftOut,
 } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
@@ -39,15 +39,15 @@ const maxShown = 100;
  * that get no layer, each with the reason.
  */
 export function findDependencyLayers(
-  commit: Commit,
+  commit: CommitFiles,
   options: LayerOptions,
-): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOut[] } {
+): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOutPath[] } {
   const { tree, leftOut } = manifestTree(commit);
   const findings = detectors.map((detect) => detect(tree, options));
   // The sort is stable: layers of one folder keep the order of their detectors.
   const layers = findings
     .flatMap((found) => found.layers)
-    .sort((one, other) => byDepth(one.folder, other.folder));
+    .sort((one, other) => compareByDepth(one.folder, other.folder));
   const tooMany = layers.slice(maxLayers).map(({ manager, folder }) => ({
     path: folder,
     reason: `${manager}: the image already has its maximum of ${maxLayers} dependency layers`,
@@ -58,7 +58,7 @@ export function findDependencyLayers(
   };
 }
 
-function shownLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
+function shownLeftOut(leftOut: readonly LeftOutPath[]): LeftOutPath[] {
   if (leftOut.length <= maxShown) return [...leftOut];
   const more = { path: "", reason: `swarm left out ${leftOut.length - maxShown} more paths` };
   return [...leftOut.slice(0, maxShown), more];

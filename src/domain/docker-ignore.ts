@@ -5,7 +5,7 @@ import { cleanPath } from "./tree-path.ts";
  * Returns a function that tells whether a `.dockerignore` excludes a path. As in Docker, the last line that matches the
  * path or a folder above it decides.
  */
-export function dockerIgnore(text: string): (path: string) => boolean {
+export function compileDockerIgnore(text: string): (path: string) => boolean {
   const rules = text
     .replace(/^\uFEFF/, "")
     .split("\n")

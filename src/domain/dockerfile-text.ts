@@ -1,5 +1,5 @@
 /** Returns a RUN instruction for several shell lines. The Dockerfile's escape character continues each line. */
-export function runInstruction(
+export function renderRunInstruction(
   lines: readonly string[],
   { flags = "", continuation = "\\" }: { flags?: string; continuation?: string } = {},
 ): string {
@@ -24,7 +24,7 @@ export function echoMarkedMessage(mark: string, text: string): string {
 /**
  * Returns an image reference that is safe in a Dockerfile without quotes; throws if the text is no reference.
  */
-export function checkedReference(reference: string): string {
+export function requireImageReference(reference: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._/:@-]{0,500}$/.test(reference))
     throw new Error(`not a reference to an image: ${JSON.stringify(reference)}`);
   return reference;

@@ -1,4 +1,4 @@
-import type { NamedAgent } from "./agent-credentials.ts";
+import type { AgentSpec } from "./agent-credentials.ts";
 
 /** A model endpoint that the gateway offers to a worker. */
 export interface GatewayEndpoint {
@@ -23,7 +23,7 @@ type Api = NonNullable<GatewayEndpoint["api"]>;
 /**
  * Returns the environment variables that direct an agent and its tools to the gateway. None holds a real key.
  */
-export function gatewayEnvironment(agent: NamedAgent, access: GatewayAccess): Variables {
+export function gatewayEnvironment(agent: AgentSpec, access: GatewayAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
@@ -37,14 +37,14 @@ const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Var
   opencode: opencodeVariables,
 };
 
-function modelVariables(agent: NamedAgent, access: GatewayAccess): Variables {
+function modelVariables(agent: AgentSpec, access: GatewayAccess): Variables {
   if (agent.kind === "script") return {};
   const program = programOf(agent);
   const variablesOf = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
   return (variablesOf ?? commonVariables)(access);
 }
 
-function programOf({ kind, command }: NamedAgent): string {
+function programOf({ kind, command }: AgentSpec): string {
   return kind === "claude" ? kind : (command?.[0] ?? "");
 }
 

@@ -14,7 +14,7 @@ export function parseSizeBytes(text: string): number | undefined {
 }
 
 /** Formats a number of bytes in binary units with at most one decimal, such as `1.5 GiB`. */
-export function showBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log2(bytes) / 10));
   const amount = bytes / 1024 ** step;
@@ -22,7 +22,7 @@ export function showBytes(bytes: number): string {
 }
 
 /** Formats a duration in fitting units, such as `350 ms`, `4.2 s` or `3 min 20 s`. */
-export function showDuration(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(1))} s`;
   const seconds = Math.round(ms / 1000);

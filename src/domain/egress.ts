@@ -1,8 +1,8 @@
 import type { AllowedHost } from "./generated/gateway.ts";
 
 /** The hosts and the registry that a single word such as `npm` allows, with a description for users. */
-export interface Preset {
-  readonly opens: string;
+export interface EgressPreset {
+  readonly description: string;
   /**
    * Hosts that agents reach through a tunnel, which the gateway does not decrypt. None of these hosts accepts
    * uploads.
@@ -12,7 +12,7 @@ export interface Preset {
   readonly mirror: string | null;
 }
 
-export interface Allowed {
+export interface ParsedAllowList {
   readonly hosts: readonly AllowedHost[];
   readonly mirrors: readonly string[];
   readonly problems: readonly AllowProblem[];
@@ -27,23 +27,31 @@ const defaultPort = 443;
 const maxHostLength = 253;
 
 /** The presets: single words that allow the hosts and registries that most tasks need. */
-export const presets: Readonly<Record<string, Preset>> = {
-  npm: { opens: "packages of npm, read only", hosts: [], mirror: "npm" },
-  pypi: { opens: "packages of Python", hosts: secure("pypi.org", "files.pythonhosted.org"), mirror: null },
-  crates: { opens: "crates of Rust", hosts: secure("index.crates.io", "static.crates.io"), mirror: null },
-  go: { opens: "modules of Go that its proxy already has, read only", hosts: [], mirror: "go" },
+export const egressPresets: Readonly<Record<string, EgressPreset>> = {
+  npm: { description: "packages of npm, read only", hosts: [], mirror: "npm" },
+  pypi: {
+    description: "packages of Python",
+    hosts: secure("pypi.org", "files.pythonhosted.org"),
+    mirror: null,
+  },
+  crates: {
+    description: "crates of Rust",
+    hosts: secure("index.crates.io", "static.crates.io"),
+    mirror: null,
+  },
+  go: { description: "modules of Go that its proxy already has, read only", hosts: [], mirror: "go" },
   maven: {
-    opens: "artifacts of Maven Central",
+    description: "artifacts of Maven Central",
     hosts: secure("repo.maven.apache.org", "repo1.maven.org"),
     mirror: null,
   },
   debian: {
-    opens: "packages of Debian, from sources with https",
+    description: "packages of Debian, from sources with https",
     hosts: secure("deb.debian.org", "security.debian.org"),
     mirror: null,
   },
   github: {
-    opens: "clone, fetch and download from GitHub, no push",
+    description: "clone, fetch and download from GitHub, no push",
     hosts: secure(
       "codeload.github.com",
       "raw.githubusercontent.com",
@@ -64,12 +72,12 @@ export const mirrorUrls: Readonly<Record<string, string>> = {
 /**
  * Parses the words of `--allow` and of settings. A word names a preset, or else a host with an optional port.
  */
-export function parseAllow(words: readonly string[]): Allowed {
+export function parseAllowList(words: readonly string[]): ParsedAllowList {
   const hosts = new Map<string, AllowedHost>();
   const mirrors = new Set<string>();
   const problems: AllowProblem[] = [];
   for (const word of words) {
-    const preset = Object.hasOwn(presets, word) ? presets[word] : undefined;
+    const preset = Object.hasOwn(egressPresets, word) ? egressPresets[word] : undefined;
     const opened = preset ?? parseHost(word);
     if (typeof opened === "string") {
       problems.push({ word, problem: opened });
@@ -102,7 +110,7 @@ function parseHost(word: string): AllowedHost | string {
   // Some parsers read a name as an IP address if its last label begins with a digit: 127.1, 0x7f.1, 1.0x7f, 2130706433.
   if (/^\d/.test(labels.at(-1) ?? "")) return "is an IP address or a number: write the host's name instead";
   if (labels.length < 2)
-    return `is neither a preset (${Object.keys(presets).join(", ")}) nor a full host name`;
+    return `is neither a preset (${Object.keys(egressPresets).join(", ")}) nor a full host name`;
   if (name.length > maxHostLength || !labels.every(isLabel)) return "is not a valid host name";
   return { host: name, port: port === undefined ? defaultPort : Number(port) };
 }

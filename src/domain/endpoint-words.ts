@@ -11,7 +11,7 @@ export interface HeaderPlan {
 }
 
 /** A server that the gateway calls, with the headers that authenticate the gateway there. */
-export interface ParsedAddress {
+export interface ParsedUpstream {
   readonly kind: "address";
   readonly name: string;
   readonly url: string;
@@ -37,12 +37,12 @@ const maxLength = 4_000;
 const maxUrlLength = 2_000;
 
 /** Parses a model endpoint in the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
-export function parseEndpoint(text: string): ParsedAddress | Refusal {
+export function parseEndpoint(text: string): ParsedUpstream | Refusal {
   return parseAddress(text, endpointForm, { isModel: true });
 }
 
 /** Parses a package registry in the settings: `preset=url[,header=Name:reference]`. */
-export function parseRegistry(text: string): ParsedAddress | Refusal {
+export function parseRegistry(text: string): ParsedUpstream | Refusal {
   return parseAddress(text, registryForm, { isModel: false });
 }
 
@@ -50,7 +50,7 @@ export function parseRegistry(text: string): ParsedAddress | Refusal {
  * Returns the part of an endpoint or a registry in the settings that is safe to show: the name. Anything after the name
  * may be a misplaced secret.
  */
-export function showWords(text: string): string {
+export function redactEndpoint(text: string): string {
   const [, name] = /^([a-z][a-z0-9-]{0,39})=/.exec(text) ?? [];
   return name === undefined ? "…" : `${name}=…`;
 }
@@ -76,7 +76,7 @@ function parseAddress(
   text: string,
   form: string,
   { isModel }: { readonly isModel: boolean },
-): ParsedAddress | Refusal {
+): ParsedUpstream | Refusal {
   const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
   // Refuse an address with a comma: the part after the comma is probably a mistyped option.
   const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);

@@ -1,7 +1,7 @@
-import { countOf } from "./count-of.ts";
-import { type ErrorEntry, entry } from "./error-entry.ts";
+import { formatCount } from "./count-of.ts";
+import { type ErrorEntry, errorEntry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type SourceLocation, showLocation } from "./place.ts";
+import { formatLocation, type SourceLocation } from "./place.ts";
 import { type SandboxErrorFacts, sandboxCatalogue } from "./sandbox-error-catalogue.ts";
 
 /** The facts of each error, by the error's code. `catalogue` makes the messages from them. */
@@ -72,110 +72,111 @@ const { usage, environment, locked, conflict } = exitCodes;
 /** All expected errors, each with its exit code, its message, and a hint what the user can do next. */
 export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorFacts[Code]> } = {
   // Errors in the command line
-  USAGE: entry(
+  USAGE: errorEntry(
     usage,
     (f) => f.message,
     () => "Run `swarm help` for the commands and their flags.",
   ),
-  INVALID_VALUE: entry(
+  INVALID_VALUE: errorEntry(
     usage,
     (f) => `${f.name} cannot be ${JSON.stringify(f.value)}`,
     (f) => `Expected: ${f.expected}.`,
   ),
-  WOULD_ASK: entry(
+  WOULD_ASK: errorEntry(
     usage,
     (f) => `swarm cannot ask without a terminal: ${f.question}`,
     (f) => `Add ${f.flag}.`,
   ),
 
   // Errors in the repository, in task files and in settings
-  NOT_A_REPOSITORY: entry(
+  NOT_A_REPOSITORY: errorEntry(
     usage,
     (f) => `${f.folder} is not in a git repository`,
     () => "Change into a repository, or create one with `git init`.",
   ),
-  FILE_UNREADABLE: entry(
+  FILE_UNREADABLE: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)} cannot be read: ${f.reason}`,
+    (f) => `${formatLocation(f.place)} cannot be read: ${f.reason}`,
     () => "Check the path and its permissions.",
   ),
-  FILE_TOO_LARGE: entry(
+  FILE_TOO_LARGE: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)} has ${f.bytes} bytes, but swarm accepts at most ${f.limit} bytes`,
+    (f) => `${formatLocation(f.place)} has ${f.bytes} bytes, but swarm accepts at most ${f.limit} bytes`,
     () => "Split the file into smaller files.",
   ),
-  JSON_INVALID: entry(
+  JSON_INVALID: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.problem}`,
+    (f) => `${formatLocation(f.place)}: ${f.problem}`,
     () => "Correct the JSON at this place.",
   ),
-  TASK_FILE_INVALID: entry(
+  TASK_FILE_INVALID: errorEntry(
     usage,
     (f) =>
-      `${showLocation(f.place)}: ${f.problem}${f.more > 0 ? ` (and ${countOf(f.more, "more problem")})` : ""}`,
+      `${formatLocation(f.place)}: ${f.problem}${f.more > 0 ? ` (and ${formatCount(f.more, "more problem")})` : ""}`,
     (f) => f.hint,
   ),
-  TASK_FILE_NOT_FOUND: entry(
+  TASK_FILE_NOT_FOUND: errorEntry(
     usage,
     (f) => `There is no task file ${f.file}`,
     (f) =>
       `Task files are ${f.folder}/*-tasks.json; \`swarm plan\` lists the task files, \`swarm init\` writes an example.`,
   ),
-  TASK_FILE_OUTSIDE: entry(
+  TASK_FILE_OUTSIDE: errorEntry(
     usage,
     (f) => `The task file ${f.file} is not in ${f.folder}`,
     (f) => `Move the file into ${f.folder}; swarm does not follow links that lead out of this folder.`,
   ),
-  TASK_FILE_REFUSED: entry(
+  TASK_FILE_REFUSED: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.problem}`,
+    (f) => `${formatLocation(f.place)}: ${f.problem}`,
     () => "Remove the text, or omit --strict to continue with a warning.",
   ),
-  SETTINGS_INVALID: entry(
+  SETTINGS_INVALID: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.problem}`,
+    (f) => `${formatLocation(f.place)}: ${f.problem}`,
     (f) => f.hint,
   ),
-  UNTRUSTED: entry(
+  UNTRUSTED: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.field} ${f.why}, but this file is not trusted`,
+    (f) => `${formatLocation(f.place)}: ${f.field} ${f.why}, but this file is not trusted`,
     () =>
       "Review the file, then run `swarm trust`; after any later change of the file, run `swarm trust` again.",
   ),
-  FILE_UNWRITABLE: entry(
+  FILE_UNWRITABLE: errorEntry(
     environment,
     (f) => `${f.file} could not be written: ${f.reason}`,
     () => "Check the folder's permissions and the free disk space.",
   ),
 
   // Errors of the state file, of locks and of workers' records
-  STATE_MISSING: entry(
+  STATE_MISSING: errorEntry(
     usage,
     (f) => `This worktree has no swarm: ${f.file} does not exist`,
     () => "`swarm start --all` starts a swarm with all task files of this project.",
   ),
-  WORKERS_MISSING: entry(
+  WORKERS_MISSING: errorEntry(
     usage,
     (f) => `Swarm ${f.swarmId} has no workers, so there is nothing to resume`,
     () => "`swarm start --all` starts all task files of this project.",
   ),
-  STATE_EXISTS: entry(
+  STATE_EXISTS: errorEntry(
     conflict,
     (f) => `${f.file} already holds swarm ${f.swarmId}`,
     () => "`swarm state init --force` archives this state file below .aimi/swarms/ and creates a new one.",
   ),
-  STATE_INVALID: entry(
-    environment,
-    (f) => `${showLocation(f.place)} is not a valid state file: ${f.problem}. swarm left the file unchanged`,
-    () => "`swarm state repair` rebuilds the state file and archives the invalid one below .aimi/swarms/.",
-  ),
-  STATE_LOST: entry(
+  STATE_INVALID: errorEntry(
     environment,
     (f) =>
-      `The state file and its copy are missing, but the engine still has ${countOf(f.containers, "container")} of this project`,
+      `${formatLocation(f.place)} is not a valid state file: ${f.problem}. swarm left the file unchanged`,
+    () => "`swarm state repair` rebuilds the state file and archives the invalid one below .aimi/swarms/.",
+  ),
+  STATE_LOST: errorEntry(
+    environment,
+    (f) =>
+      `The state file and its copy are missing, but the engine still has ${formatCount(f.containers, "container")} of this project`,
     () => "`swarm state repair` rebuilds the state from these containers.",
   ),
-  STATE_WRITE_FAILED: entry(
+  STATE_WRITE_FAILED: errorEntry(
     environment,
     (f) =>
       f.holds === "old"
@@ -186,43 +187,43 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
         ? "Free some disk space, then run the command again."
         : "Fix the cause, then run the command again.",
   ),
-  LOCK_TIMEOUT: entry(
+  LOCK_TIMEOUT: errorEntry(
     locked,
     (f) =>
       `${f.file} is locked by ${f.holder}; swarm stopped waiting after ${Math.round(f.waitedMs / 100) / 10} s`,
     () => "Wait until that process ends, or end the process; the end of the process releases its lock.",
   ),
-  LOCK_LOST: entry(
+  LOCK_LOST: errorEntry(
     locked,
     (f) => `The lock ${f.file} no longer belongs to this process; nothing was written`,
     () => "Run the command again.",
   ),
-  OWNED_BY_ANOTHER: entry(
+  OWNED_BY_ANOTHER: errorEntry(
     locked,
     (f) => `Another process owns this swarm: ${f.holder}`,
     () => "Wait until that process ends, or end the process.",
   ),
-  OWNER_ENDED: entry(
+  OWNER_ENDED: errorEntry(
     environment,
     (f) => `The background process ended before its swarm started (${f.how})`,
     (f) => `The log of the background process is ${f.log}.`,
   ),
-  CONTAINER_UNKNOWN: entry(
+  CONTAINER_UNKNOWN: errorEntry(
     usage,
     (f) => `The swarm has no container ${f.name}`,
     () => "`swarm state list` shows the names of the containers.",
   ),
-  CONTAINER_EXISTS: entry(
+  CONTAINER_EXISTS: errorEntry(
     conflict,
     (f) => `The swarm already has ${f.what}`,
     () => "`swarm state list` shows the containers; `swarm state remove` removes a container from the state.",
   ),
-  WORKER_UNKNOWN: entry(
+  WORKER_UNKNOWN: errorEntry(
     usage,
     (f) => `${JSON.stringify(f.word)} does not identify exactly one worker of this swarm`,
     (f) => `Use the name of one worker: ${f.known.slice(0, 20).join(", ") || "the swarm has no workers"}.`,
   ),
-  TRANSITION_REFUSED: entry(
+  TRANSITION_REFUSED: errorEntry(
     conflict,
     (f) => `${f.name} is ${f.from} and cannot become ${f.to}`,
     (f) =>
@@ -230,96 +231,96 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
         ? `The next status after ${f.from} can be: ${f.allowed.join(", ")}.`
         : `The status ${f.from} is final.`,
   ),
-  PROJECT_MOVED: entry(
+  PROJECT_MOVED: errorEntry(
     conflict,
     (f) => `swarm recorded this project at ${f.was}, but the project is now at ${f.is}`,
     () =>
       "Run `swarm state repair --moved` if you moved the project, or `swarm state repair --copied` if this project is a copy and needs its own identity.",
   ),
 
-  PROJECT_COPIED: entry(
+  PROJECT_COPIED: errorEntry(
     conflict,
     (f) => `This project was copied, not moved: the original project is still at ${f.original}`,
     () => "`swarm state repair --copied` gives the copy its own identity.",
   ),
-  FILE_FAILED: entry(
+  FILE_FAILED: errorEntry(
     environment,
     (f) => `${f.file} cannot be used: ${f.reason}`,
     () => "Check what exists at this path, its permissions and the free disk space.",
   ),
 
   // Errors of this machine: the engine, git, Claude Code, cron
-  CLAUDE_MISSING: entry(
+  CLAUDE_MISSING: errorEntry(
     environment,
     () => "the plugin cannot be installed: there is no program `claude` on the PATH",
     (f) =>
       `Install Claude Code, or type these commands in Claude Code: /plugin marketplace add ${f.folder}, /plugin install aimi@aimi`,
   ),
-  CLAUDE_FAILED: entry(
+  CLAUDE_FAILED: errorEntry(
     environment,
     (f) => `claude ${f.command} failed: ${f.reason}`,
     () => "Run this `claude` command yourself; `swarm plugin validate` checks the plugin.",
   ),
-  NODE_TOO_OLD: entry(
+  NODE_TOO_OLD: errorEntry(
     environment,
     (f) => `swarm needs Node 24.15 or newer, but is running on Node ${f.version}`,
     () =>
       "Install Node 24, or run swarm in a clone of its repository, where `npm ci` installs a suitable Node.",
   ),
-  ENGINE_UNREACHABLE: entry(
+  ENGINE_UNREACHABLE: errorEntry(
     environment,
     (f) => `No container engine answers (${f.tried.join("; ") || "no engine was found"})`,
     () =>
       "`swarm engine start` starts a private engine on Linux; `swarm doctor` shows which engines swarm tried and why it refused each of them.",
   ),
-  ENGINE_CHANGED: entry(
+  ENGINE_CHANGED: errorEntry(
     environment,
     (f) =>
       `The engine at ${f.endpoint} has the id ${f.found}, but this swarm belongs to the engine with the id ${f.recorded}`,
     () => "Set DOCKER_HOST to the address of this swarm's engine.",
   ),
-  ENGINE_FAILED: entry(
+  ENGINE_FAILED: errorEntry(
     environment,
     (f) => `The engine could not ${f.operation}: ${f.reason}`,
     () => "`swarm doctor` checks the engine.",
   ),
-  ENGINE_UNSUPPORTED: entry(
+  ENGINE_UNSUPPORTED: errorEntry(
     environment,
     (f) => `No private engine can be started on ${f.system}: ${f.reason}`,
     (f) => installHint(f.system),
   ),
-  ENGINE_START_FAILED: entry(
+  ENGINE_START_FAILED: errorEntry(
     environment,
     (f) => `The private engine did not start: ${f.reason}`,
     (f) => `The log of the private engine is ${f.log}.`,
   ),
-  ENGINE_STOP_FAILED: entry(
+  ENGINE_STOP_FAILED: errorEntry(
     environment,
     (f) => `The private engine did not stop: ${f.reason}`,
     (f) => `The log of the private engine is ${f.log}.`,
   ),
-  PACKAGES_NOT_INSTALLED: entry(
+  PACKAGES_NOT_INSTALLED: errorEntry(
     environment,
     (f) => `${f.packages.join(", ")} could not be installed: ${f.reason}`,
     (f) => `Install them by hand: apt-get install --no-install-recommends ${f.packages.join(" ")}`,
   ),
-  GIT_FAILED: entry(
+  GIT_FAILED: errorEntry(
     environment,
     (f) => `\`git ${f.command}\` failed: ${f.reason}`,
     () => "Run this git command yourself to see its full output.",
   ),
-  SCHEDULER_MISSING: entry(
+  SCHEDULER_MISSING: errorEntry(
     environment,
     () => "there is no `crontab` on this machine",
     () => "Install cron (`apt-get install cron`), or use another scheduler: docs/nightly.md describes some.",
   ),
-  SCHEDULE_FAILED: entry(
+  SCHEDULE_FAILED: errorEntry(
     environment,
     (f) => `the crontab could not be ${f.action}: ${f.reason}`,
     () =>
       "Run `crontab -l` yourself; /etc/cron.allow and /etc/cron.deny decide which users may have a crontab.",
   ),
-  BRANCH_REFUSED: entry(
+  BRANCH_REFUSED: errorEntry(
     conflict,
     (f) => `the branch ${f.branch} cannot take the results: ${f.reason}`,
     () => "Name another branch with `--into`, or check out another branch first.",

@@ -19,11 +19,11 @@ export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly details: ErrorFacts[Code];
 
   constructor(code: Code, facts: ErrorFacts[Code], cause?: unknown) {
-    const { exit, says, hint } = catalogue[code];
-    super(says(facts), cause === undefined ? undefined : { cause });
+    const { exitCode, message, hint } = catalogue[code];
+    super(message(facts), cause === undefined ? undefined : { cause });
     this.name = "SwarmError";
     this.code = code;
-    this.exitCode = exit;
+    this.exitCode = exitCode;
     this.hint = hint?.(facts);
     this.details = facts;
   }

@@ -1,9 +1,9 @@
-import { chooseWorkers } from "./choose-workers.ts";
+import { findWorkersByArguments } from "./choose-workers.ts";
 import type { KeptEvent } from "./generated/event.ts";
 import { workerSlug } from "./slug.ts";
 import type { SwarmState } from "./swarm-state.ts";
 
-export interface EventChoice {
+export interface EventSelection {
   /** The user's argument that names a worker; null for events of all workers and of the whole swarm. */
   readonly worker: string | null;
   /** The id of a swarm, a prefix of an id, or `all`; null for the current swarm. */
@@ -21,7 +21,7 @@ export type EventKind = (typeof eventKinds)[number];
  */
 export function eventFilter(
   state: SwarmState | null,
-  { worker, swarm, kind }: EventChoice,
+  { worker, swarm, kind }: EventSelection,
   now: Date,
 ): (event: KeptEvent) => boolean {
   const isPresent = state !== null && (swarm === null || state.swarmId.startsWith(swarm));
@@ -29,7 +29,9 @@ export function eventFilter(
   const slugs =
     worker === null
       ? null
-      : new Set(isPresent && swarm !== "all" ? chooseWorkers(state, [worker]).map(workerSlug) : [worker]);
+      : new Set(
+          isPresent && swarm !== "all" ? findWorkersByArguments(state, [worker]).map(workerSlug) : [worker],
+        );
   const since = now.toISOString();
   return (event) => {
     if (kind !== null && event["kind"] !== kind) return false;

@@ -1,8 +1,8 @@
 import { cleanText } from "./clean-text.ts";
-import { bytesOf } from "./fit-message.ts";
+import { utf8ByteLength } from "./fit-message.ts";
 
 /** The maximum length of a line in the event log, in bytes, including the line break. */
-export const maxEventLineLength = 4096;
+export const maxEventLineBytes = 4096;
 
 interface EventFacts {
   readonly event: string;
@@ -48,7 +48,7 @@ export function eventLine(
     const cutter = new Cutter(bounds);
     const cutEvent = cutter.cut(own, 0) as object;
     const line = `${JSON.stringify({ ...head, ...cutEvent, ...(cutter.isCut && { isCut: true }) })}\n`;
-    if (bytesOf(line) <= maxEventLineLength) return line;
+    if (utf8ByteLength(line) <= maxEventLineBytes) return line;
   }
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }

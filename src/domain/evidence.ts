@@ -14,7 +14,7 @@ export interface ReworkRequest {
 }
 
 /** A stored rework request of the user. The request applies to an attempt that continues from `commit`. */
-export interface RecordedRework extends ReworkRequest {
+export interface StoredReworkRequest extends ReworkRequest {
   readonly commit: string;
 }
 
@@ -24,7 +24,7 @@ const maxOutputLength = 6_000;
  * Makes the rework request for a worker whose result broke a check in fresh sandboxes. Returns null if the verdict is not
  * `broken`.
  */
-export function evidenceOfProof(
+export function reworkRequestFromProof(
   { checks, stories, verdict }: ProofReport,
   record: Pick<ContainerRecord, "stories">,
 ): ReworkRequest | null {
@@ -51,7 +51,7 @@ Your changes are still in the repository.`;
  * Makes the rework request for a result that a merge set aside. In the next attempt, the agent starts from the merged
  * tree.
  */
-export function evidenceOfMerge(
+export function reworkRequestFromMerge(
   { reason, with: others, check }: MergedWorker,
   {
     command,
@@ -108,7 +108,7 @@ function withoutMarkers(conflicts: readonly string[]): string[] {
 }
 
 /** Makes the rework request for a story that failed, from the adapter's message about the failure. */
-export function evidenceOfFailure(
+export function reworkRequestFromFailure(
   said: JournalledMessage & { readonly type: "progress-update" },
 ): ReworkRequest {
   const { storyId, output, reason, checks = [] } = said.payload;
@@ -140,6 +140,6 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
 /**
  * Finds a worker's entry in a merge's report, if the merge set the worker's result aside; else returns null.
  */
-export function findSetAside(report: MergeReport | null, worker: string): MergedWorker | null {
+export function findSetAsideResult(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
 }

@@ -9,12 +9,12 @@ type Json = string | number | boolean | null | undefined | readonly Json[] | { r
  * Formats a message as one line of JSON within the protocol's maximum length. If the line is too long, the longest texts
  * are cut, with a mark, until the line fits.
  */
-export function fitMessage(message: object): string {
+export function serializeWithinLimit(message: object): string {
   const line = JSON.stringify(message);
-  if (line.length < maxLineLength / maxBytesOfUnit || bytesOf(line) < maxLineLength) return line;
+  if (line.length < maxLineLength / maxBytesOfUnit || utf8ByteLength(line) < maxLineLength) return line;
   for (let limit = 2000; limit >= 16; limit = Math.floor(limit / 2)) {
     const shorter = JSON.stringify(cutTexts(message as Json, limit));
-    if (bytesOf(shorter) < maxLineLength) return shorter;
+    if (utf8ByteLength(shorter) < maxLineLength) return shorter;
   }
   throw new Error("A message has too many fields for one line");
 }
@@ -34,13 +34,13 @@ export function cutText(text: string, limit: number): string {
 }
 
 /** Returns the end of a text, at most `limit` characters, with `…` in front if something was cut. */
-export function tailOf(text: string, limit: number): string {
+export function truncateTextStart(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `…${text.slice(text.length - limit + 1).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }
 
 /** Returns the length of a text in UTF-8 bytes, without a `node:` module and without a copy of the text. */
-export function bytesOf(text: string): number {
+export function utf8ByteLength(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);

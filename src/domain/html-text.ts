@@ -5,6 +5,6 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** Escapes text for HTML, both for content and for attribute values in quotation marks. */
-export function htmlText(text: string): string {
+export function escapeHtml(text: string): string {
   return cleanLines(text).replace(/[&<>"']/g, (found) => named[found] ?? "");
 }

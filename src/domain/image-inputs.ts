@@ -12,12 +12,12 @@ export function checksumOf(inputs: ImageInputs, sha256: (text: string) => string
 }
 
 /** Formats the inputs of an image as the text of a label of the image. */
-export function showInputs(inputs: ImageInputs): string {
+export function formatInputsLabel(inputs: ImageInputs): string {
   return JSON.stringify(Object.fromEntries(sorted(inputs)));
 }
 
 /** Parses the inputs of an image from its label; returns null if the label is missing or has another form. */
-export function readInputs(label: string | undefined): ImageInputs | null {
+export function parseInputsLabel(label: string | undefined): ImageInputs | null {
   try {
     const inputs: unknown = JSON.parse(label ?? "null");
     if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs)) return null;

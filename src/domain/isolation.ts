@@ -36,17 +36,17 @@ export function judgeIsolation(runtime: string, probe: Probe, engineKernel: stri
 }
 
 /** Returns whether a measured isolation level is at least as strong as the demanded level. */
-export function isAtLeast(level: IsolationLevel, wanted: IsolationLevel): boolean {
+export function isIsolationAtLeast(level: IsolationLevel, wanted: IsolationLevel): boolean {
   return isolationLevels.indexOf(level) >= isolationLevels.indexOf(wanted);
 }
 
 /** Returns the stronger of two demanded isolation levels; `auto` demands nothing. */
-export function strongerOf(
+export function strongerIsolation(
   one: "auto" | IsolationLevel,
   other: "auto" | IsolationLevel,
 ): "auto" | IsolationLevel {
   if (one === "auto") return other;
-  return other === "auto" || isAtLeast(one, other) ? one : other;
+  return other === "auto" || isIsolationAtLeast(one, other) ? one : other;
 }
 
 function levelOf(probe: Probe, engineKernel: string): IsolationLevel {

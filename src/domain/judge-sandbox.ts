@@ -4,7 +4,7 @@ import { isGvisorKernelExit } from "./process-limits.ts";
 export type { SandboxRecord };
 
 /** The state that the engine reports for a sandbox's container. */
-export type SandboxObserved =
+export type ObservedSandbox =
   | { readonly kind: "missing" }
   | { readonly kind: "created" }
   | { readonly kind: "alive" }
@@ -32,10 +32,10 @@ const toleranceMs = 1_000;
  */
 export function judgeSandbox(
   record: SandboxRecord,
-  observed: SandboxObserved,
+  observed: ObservedSandbox,
   { now, isDestroyed }: { readonly now: Date; readonly isDestroyed: boolean },
 ): SandboxEnd | null {
-  if (isOver(record)) return null;
+  if (isSandboxOver(record)) return null;
   switch (observed.kind) {
     case "created":
     case "alive":
@@ -61,7 +61,7 @@ const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
 };
 
 /** Returns whether a sandbox is over, so that nothing can run in it any more. */
-export function isOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
+export function isSandboxOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
   return (
     status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))
   );
@@ -75,7 +75,7 @@ const endingReasons: ReadonlySet<string | undefined> = new Set([
 
 function judgeEnd(
   { ttl, ttlMs, isolation, limits }: SandboxRecord,
-  { exitCode, livedMs, memoryExhausted }: Extract<SandboxObserved, { kind: "ended" }>,
+  { exitCode, livedMs, memoryExhausted }: Extract<ObservedSandbox, { kind: "ended" }>,
 ): Pick<SandboxEnd, "status" | "reason"> {
   if (ttlMs !== null && exitCode === 0 && livedMs >= ttlMs - toleranceMs)
     return {

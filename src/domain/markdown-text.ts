@@ -3,7 +3,7 @@ import { cleanLines, cleanText } from "./clean-text.ts";
 /**
  * Escapes untrusted text for a line of Markdown, so that nothing becomes a heading, link, tag or table cell.
  */
-export function inlineText(text: string, limit = 2_000): string {
+export function escapeMarkdown(text: string, limit = 2_000): string {
   return (
     cleanText(text, limit)
       .replace(/[\\`*_{}[\]()<>#+!|~&$@]/g, "\\$&")
@@ -24,7 +24,7 @@ export function codeSpan(text: string): string {
 }
 
 /** Formats untrusted text as a code block in Markdown, which no line of the text can end. */
-export function fenced(text: string, kind = "text"): string[] {
+export function formatCodeBlock(text: string, kind = "text"): string[] {
   const clean = cleanLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];

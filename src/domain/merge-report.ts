@@ -1,7 +1,7 @@
 import { cleanText } from "./clean-text.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 import type { SummaryMerge } from "./generated/summary.ts";
-import { whyMerged } from "./merge-words.ts";
+import { describeMergeOutcome } from "./merge-words.ts";
 import { workerSlug } from "./slug.ts";
 import type { ContainerRecord } from "./swarm-state.ts";
 
@@ -13,7 +13,7 @@ export function mergeSummary({ branch, tip, check, workers }: MergeReport): Summ
     workers: workers.map((each) => ({
       worker: cleanText(each.worker),
       outcome: each.outcome,
-      why: cleanText(whyMerged(each, check), 1_000),
+      why: cleanText(describeMergeOutcome(each, check), 1_000),
     })),
   };
 }
@@ -24,7 +24,7 @@ export function integrationBranchOf(swarmId: string): string {
 }
 
 /** Returns a worker's result for a merge; null if there is none. */
-export function resultOf(record: ContainerRecord): {
+export function findResultToMerge(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;
   readonly base: string;
@@ -39,7 +39,7 @@ export function resultOf(record: ContainerRecord): {
 }
 
 /** Returns the entry in a merge's report for a worker without a result, with the reason. */
-export function withoutResult(record: ContainerRecord): MergedWorker {
+export function mergeEntryWithoutResult(record: ContainerRecord): MergedWorker {
   const { status, collected } = record;
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;
   const worker = { worker: workerSlug(record), commit: collected?.commit ?? null };

@@ -23,15 +23,15 @@ export interface ConversationState {
    * The content of the first `hello` on the current connection; null before the `hello`. Messages up to `lastSeq` are older
    * than the connection.
    */
-  readonly announced: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
+  readonly helloContent: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
 }
 
 /**
  * The host's verdict about a message. `known`: the host accepted the same message before, so the message changes nothing.
  * `ignored`: this version of swarm does not know the type of the message.
  */
-export type Verdict =
-  | { readonly kind: "new"; readonly known: ConversationState }
+export type MessageVerdict =
+  | { readonly kind: "new"; readonly nextState: ConversationState }
   | { readonly kind: "known" }
   | { readonly kind: "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
@@ -56,20 +56,20 @@ const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
 export function newConversation(
   subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
 ): ConversationState {
-  return { ...subject, lastSeq: 0, end: null, announced: null };
+  return { ...subject, lastSeq: 0, end: null, helloContent: null };
 }
 
 /** Returns the state of a conversation for a new connection, on which the adapter must send `hello` first. */
-export function onNewConnection(known: ConversationState): ConversationState {
-  return { ...known, announced: null };
+export function stateForNewConnection(known: ConversationState): ConversationState {
+  return { ...known, helloContent: null };
 }
 
 /**
  * Returns the state of a conversation for the replay of a journal. A journal contains no `hello`, and all its messages
  * are older than the connection.
  */
-export function inJournal(known: ConversationState): ConversationState {
-  return { ...known, announced: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
+export function stateForJournalReplay(known: ConversationState): ConversationState {
+  return { ...known, helloContent: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
 /**
@@ -77,40 +77,48 @@ export function inJournal(known: ConversationState): ConversationState {
  * its message came over the current connection, or if the message is the last one in the adapter's journal and the adapter
  * is finished. (A later run continues the same journal over a new connection.)
  */
-export function isOver({ end, announced }: ConversationState): boolean {
+export function isEndFinal({ end, helloContent }: ConversationState): boolean {
   if (!end) return false;
   if (end.type === "completion" && end.payload.status !== "stopped") return true;
-  if (!announced) return false;
-  return end.seq > announced.lastSeq || (end.seq === announced.lastSeq && announced.phase === "finished");
+  if (!helloContent) return false;
+  return (
+    end.seq > helloContent.lastSeq || (end.seq === helloContent.lastSeq && helloContent.phase === "finished")
+  );
 }
 
 /**
  * Judges whether a message of a known type is valid at this point of the conversation, and whether it is new.
  */
-export function judgeMessage(known: ConversationState, message: AdapterMessage | HostMessage): Verdict {
+export function judgeMessage(
+  nextState: ConversationState,
+  message: AdapterMessage | HostMessage,
+): MessageVerdict {
   if (!isAdapterMessage(message))
     return violation(`the sandbox sent ${message.type}, which only the host may send`);
-  if (message.swarmId !== known.swarmId) return violation("the message has the swarmId of another swarm");
-  if (message.attempt !== known.attempt)
-    return violation(`the message belongs to attempt ${message.attempt} instead of ${known.attempt}`);
-  if (message.type === "hello") return judgeHello(known, message);
-  if (!known.announced) return violation(`the adapter sent ${message.type} before hello`);
-  if (isJournalled(message)) return judgeJournalled(known, message, known.announced.lastSeq);
+  if (message.swarmId !== nextState.swarmId) return violation("the message has the swarmId of another swarm");
+  if (message.attempt !== nextState.attempt)
+    return violation(`the message belongs to attempt ${message.attempt} instead of ${nextState.attempt}`);
+  if (message.type === "hello") return judgeHello(nextState, message);
+  if (!nextState.helloContent) return violation(`the adapter sent ${message.type} before hello`);
+  if (isJournalled(message)) return judgeJournalled(nextState, message, nextState.helloContent.lastSeq);
 
   // An error without a `seq` is valid: it answers this host's own request.
-  if (message.type !== "heartbeat") return { kind: "new", known };
+  if (message.type !== "heartbeat") return { kind: "new", nextState };
   const { storyId, phase } = message.payload;
-  if (storyId !== undefined && !known.statusById.has(storyId))
+  if (storyId !== undefined && !nextState.statusById.has(storyId))
     return violation(`the task has no story ${storyId}`);
-  if (phase !== "waiting" && isOther(known, message.containerId))
+  if (phase !== "waiting" && isOther(nextState, message.containerId))
     return violation("the message has the containerId of another container");
-  return { kind: "new", known };
+  return { kind: "new", nextState };
 }
 
 /**
  * Judges a message of an unknown type: the host ignores a message with a valid envelope and without a `seq`.
  */
-export function judgeUnknown(known: ConversationState, fields: Readonly<Record<string, unknown>>): Verdict {
+export function judgeUnknownMessage(
+  known: ConversationState,
+  fields: Readonly<Record<string, unknown>>,
+): MessageVerdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
     return violation("the message has a malformed type");
@@ -123,11 +131,14 @@ export function judgeUnknown(known: ConversationState, fields: Readonly<Record<s
   if (typeof payload !== "object" || payload === null) return violation(`the message ${type} has no payload`);
   // The host cannot validate the content, so it cannot journal the message. To skip the `seq` would leave a gap.
   if (seq !== undefined) return violation(`the message type ${type} is unknown, but the message has a seq`);
-  if (!known.announced) return violation(`the adapter sent ${type} before hello`);
+  if (!known.helloContent) return violation(`the adapter sent ${type} before hello`);
   return { kind: "ignored" };
 }
 
-function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { type: "hello" }>): Verdict {
+function judgeHello(
+  known: ConversationState,
+  hello: Extract<AdapterMessage, { type: "hello" }>,
+): MessageVerdict {
   const { protocol, lastSeq, phase } = hello.payload;
   if (protocol !== protocolVersion)
     return violation(`the adapter does not use the protocol ${protocolVersion}`);
@@ -139,13 +150,20 @@ function judgeHello(known: ConversationState, hello: Extract<AdapterMessage, { t
       `the worker's journal was lost: it ends at message ${lastSeq}, but the owner already received ${known.lastSeq}`,
     );
   // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older messages.
-  return { kind: "new", known: known.announced ? known : { ...known, announced: { lastSeq, phase } } };
+  return {
+    kind: "new",
+    nextState: known.helloContent ? known : { ...known, helloContent: { lastSeq, phase } },
+  };
 }
 
-function judgeJournalled(known: ConversationState, message: JournalledMessage, announced: number): Verdict {
+function judgeJournalled(
+  known: ConversationState,
+  message: JournalledMessage,
+  announced: number,
+): MessageVerdict {
   const { seq, type } = message;
   if (seq <= known.lastSeq) return { kind: "known" };
-  if (isOver(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
+  if (isEndFinal(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
   if (seq !== known.lastSeq + 1)
     return violation(`the adapter sent the message with seq ${seq} directly after seq ${known.lastSeq}`);
   // Messages that are older than the connection may come from an earlier container on the same volume.
@@ -153,16 +171,19 @@ function judgeJournalled(known: ConversationState, message: JournalledMessage, a
     return violation("the message has the containerId of another container");
 
   const next: ConversationState = { ...known, lastSeq: seq, end: null };
-  if (type === "completion" || type === "error") return { kind: "new", known: { ...next, end: message } };
+  if (type === "completion" || type === "error") return { kind: "new", nextState: { ...next, end: message } };
   const { storyId } = message.payload;
   const status = known.statusById.get(storyId);
   if (!status) return violation(`the task has no story ${storyId}`);
-  if (type !== "progress-update") return { kind: "new", known: next };
+  if (type !== "progress-update") return { kind: "new", nextState: next };
   const becomes = message.payload.status;
   if (!mayBecome[status].includes(becomes))
     return violation(`the story ${storyId} is ${status} and cannot become ${becomes}`);
-  if (becomes === status) return { kind: "new", known: next };
-  return { kind: "new", known: { ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) } };
+  if (becomes === status) return { kind: "new", nextState: next };
+  return {
+    kind: "new",
+    nextState: { ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) },
+  };
 }
 
 function isOther(known: ConversationState, containerId: string): boolean {
@@ -175,6 +196,6 @@ function nameOf(end: ConversationState["end"]): string {
     : "the error that ended the attempt";
 }
 
-function violation(reason: string): Verdict {
+function violation(reason: string): MessageVerdict {
   return { kind: "violation", reason };
 }

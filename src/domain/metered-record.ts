@@ -24,7 +24,10 @@ export function withSpending(
 }
 
 /** Records a request that the gateway denied. If the record has the same request already, raises its count. */
-export function withDenied(record: ContainerRecord, { what, why, times }: DeniedRequest): ContainerRecord {
+export function withDeniedRequest(
+  record: ContainerRecord,
+  { what, why, times }: DeniedRequest,
+): ContainerRecord {
   const isSame = (each: DeniedRequest): boolean => each.what === what && each.why === why;
   const known = record.denied ?? [];
   const before = known.find(isSame)?.times ?? 0;
@@ -33,7 +36,7 @@ export function withDenied(record: ContainerRecord, { what, why, times }: Denied
 }
 
 /** Returns the spending in a worker's record; zero if only the agent reported it, not the gateway. */
-export function spentOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
+export function spendingInRecord({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {
     ...zeroSpending,

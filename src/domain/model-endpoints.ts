@@ -1,12 +1,12 @@
-import { agentName, type NamedAgent, type Provider, providersOf } from "./agent-credentials.ts";
+import { type AgentSpec, agentName, type ModelProvider, providersOf } from "./agent-credentials.ts";
 import {
   type HeaderPlan,
   type ModelApi,
-  type ParsedAddress,
+  type ParsedUpstream,
   parseEndpoint,
   parseUrl,
 } from "./endpoint-words.ts";
-import { showReference } from "./secret-reference.ts";
+import { redactReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
 /** The credential with which the gateway calls a model API, with references to the secrets. */
@@ -66,14 +66,16 @@ const addresses: Readonly<Record<ModelApi, string>> = {
 /**
  * The header to send with the token of a subscription: without the header, Anthropic's API refuses the token.
  */
-export const tokenFlag: Readonly<Record<string, string>> = { "anthropic-beta": "oauth-2025-04-20" };
+export const subscriptionTokenHeader: Readonly<Record<string, string>> = {
+  "anthropic-beta": "oauth-2025-04-20",
+};
 
 /**
  * Plans which model endpoints the gateway calls for these agents, and with which credentials. `planEndpoints` reads
  * addresses from the environment, and whether secrets are set. The plan holds references to secrets, never the secrets.
  */
 export function planEndpoints(
-  agents: readonly NamedAgent[],
+  agents: readonly AgentSpec[],
   settings: EndpointSettings,
   env: Variables,
 ): PlannedEndpoints {
@@ -101,7 +103,7 @@ export function planEndpoints(
     missing: eachOnce(
       lacking.map((agent) => ({
         agent: agentName(agent),
-        variables: providersOf(agent).flatMap(({ secrets }) => secrets),
+        variables: providersOf(agent).flatMap(({ secretVariables }) => secretVariables),
       })),
     ),
     problems: eachOnce(calls.flatMap(({ address }) => address.problem ?? [])),
@@ -109,7 +111,7 @@ export function planEndpoints(
 }
 
 /** Returns the names of the planned endpoints that a worker with this agent may call. */
-export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[]): string[] {
+export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly EndpointPlan[]): string[] {
   const name = providersOf(agent).length > 0 ? agentName(agent) : null;
   return endpoints
     .filter(({ agents }) => (agents === null ? mayCallOwn(agent) : name !== null && agents.includes(name)))
@@ -119,10 +121,10 @@ export function endpointsOf(agent: NamedAgent, endpoints: readonly EndpointPlan[
 /**
  * Returns the user's variables for an agent except secrets and addresses, for example the choice of a model.
  */
-export function plainVariablesOf(agent: NamedAgent, env: Variables): Readonly<Record<string, string>> {
+export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    providersOf(agent).flatMap(({ companions, address }) =>
-      companions.flatMap((name) => (name !== address && env[name] ? [[name, env[name]] as const] : [])),
+    providersOf(agent).flatMap(({ plainVariables, address }) =>
+      plainVariables.flatMap((name) => (name !== address && env[name] ? [[name, env[name]] as const] : [])),
     ),
   );
 }
@@ -158,8 +160,8 @@ interface Address {
 }
 
 function callsOf(
-  agent: NamedAgent,
-  own: readonly ParsedAddress[],
+  agent: AgentSpec,
+  own: readonly ParsedUpstream[],
   settings: EndpointSettings,
   env: Variables,
 ): Call[] {
@@ -180,8 +182,8 @@ function callsOf(
  * credential, else none.
  */
 function credentialAt(
-  { headers }: ParsedAddress,
-  provider: Provider,
+  { headers }: ParsedUpstream,
+  provider: ModelProvider,
   settings: EndpointSettings,
   env: Variables,
 ): CredentialPlan {
@@ -190,11 +192,11 @@ function credentialAt(
 }
 
 function credentialFor(
-  { name, secrets }: Provider,
+  { name, secretVariables }: ModelProvider,
   settings: EndpointSettings,
   env: Variables,
 ): CredentialPlan | null {
-  const variable = secrets.find((secret) => env[secret]);
+  const variable = secretVariables.find((secret) => env[secret]);
   const reference = settings[`credentials.${name}`] ?? (variable === undefined ? null : `env:${variable}`);
   return reference === null ? null : credentialBy(reference, name);
 }
@@ -205,13 +207,13 @@ function credentialBy(reference: string, api: ModelApi): CredentialPlan {
     return { kind: "headers", headers: bearer };
   if (api === "google") return { kind: "headers", headers: { "x-goog-api-key": { before: "", reference } } };
   if (reference === "env:CLAUDE_CODE_OAUTH_TOKEN")
-    return { kind: "headers", headers: bearer, adds: tokenFlag };
+    return { kind: "headers", headers: bearer, adds: subscriptionTokenHeader };
   if (reference === "env:ANTHROPIC_API_KEY")
     return { kind: "headers", headers: { "x-api-key": { before: "", reference } } };
   return { kind: "login", reference };
 }
 
-function addressOf({ name, address }: Provider, env: Variables): Address {
+function addressOf({ name, address }: ModelProvider, env: Variables): Address {
   const text = env[address];
   if (!text) return { url: addresses[name], pass: [] };
   const parsed = parseUrl(text);
@@ -235,7 +237,7 @@ function shownAddress(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : "…";
 }
 
-function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedAddress[] {
+function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedUpstream[] {
   return modelEndpoints.flatMap((words) => {
     const parsed = parseEndpoint(words);
     if (parsed.kind === "refused") return [];
@@ -245,7 +247,7 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedAddress[] {
 }
 
 /** Plans the endpoints in the user's settings that replace no provider's endpoint. All agents may call them. */
-function forAll(own: readonly ParsedAddress[]): EndpointPlan[] {
+function forAll(own: readonly ParsedUpstream[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
     .map(({ name, api, url, pass, headers }) => ({
@@ -259,7 +261,7 @@ function isBuiltIn(name: string): name is ModelApi {
 }
 
 /** Returns whether an agent may call the endpoints in the user's settings. A script agent may not: it calls no model. */
-function mayCallOwn({ kind }: NamedAgent): boolean {
+function mayCallOwn({ kind }: AgentSpec): boolean {
   return kind !== "script";
 }
 
@@ -279,7 +281,7 @@ function shownSecrets(credential: CredentialPlan): string[] {
     credential.kind === "login"
       ? [credential.reference]
       : Object.values(credential.headers).map(({ reference }) => reference);
-  return references.map((reference) => showReference(reference).replace(/^env:/, ""));
+  return references.map((reference) => redactReference(reference).replace(/^env:/, ""));
 }
 
 function list(words: readonly string[]): string {

@@ -104,7 +104,7 @@ export const modelPrices: readonly ModelPrice[] = [
 ];
 
 /** Returns the user's own prices, and the prices in `modelPrices` of all other models. */
-export function withPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
+export function withDefaultPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
   const named = new Set(own.map(({ model }) => model.toLowerCase()));
   return [...own, ...modelPrices.filter(({ model }) => !named.has(model))];
 }

@@ -1,7 +1,7 @@
 import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord, EarlierAttempt, Reason, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
-import { movedTo } from "./swarm-state.ts";
+import { withStatus } from "./swarm-state.ts";
 import { workerContainerName } from "./worker-names.ts";
 import { progressOf } from "./worker-record.ts";
 
@@ -14,7 +14,7 @@ interface Retrying {
 }
 
 /** The facts from which a worker reworks a story whose result could not be merged. */
-export interface ReworkStart {
+export interface ReworkFacts {
   readonly reason: Reason;
   readonly storyId: string;
   /** The merge commit of the worker's result and `base`. The worker's ref moves to this commit. */
@@ -28,12 +28,15 @@ export interface ReworkStart {
  * worker's result merged with the base. Workers that were skipped because a dependency failed become
  * `pending` again.
  */
-export function withRework(state: SwarmState, startByName: ReadonlyMap<string, ReworkStart>): SwarmState {
+export function planReworkAttempts(
+  state: SwarmState,
+  startByName: ReadonlyMap<string, ReworkFacts>,
+): SwarmState {
   const containers = state.containers.map((record) => {
     const start = startByName.get(record.containerName);
     if (isSkipped(record) && startByName.size > 0) {
       const [first] = startByName.values();
-      return first ? movedTo(record, "pending", null, first.now) : record;
+      return first ? withStatus(record, "pending", null, first.now) : record;
     }
     if (!start || record.collected === null) return record;
     const { reason, storyId, commit, base, now } = start;
@@ -60,12 +63,12 @@ function isSkipped({ status, reason }: ContainerRecord): boolean {
  * Plans another attempt for failed workers and makes stopped workers `pending`. Skipped workers become
  * `pending`, too.
  */
-export function withRetried(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
+export function planRetryAttempts(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
     const isNamed = names.includes(record.containerName);
     if (isSkipped(record) || (isNamed && record.status === "stopped"))
       return {
-        ...movedTo(record, "pending", null, how.now),
+        ...withStatus(record, "pending", null, how.now),
         ...(isNamed && { paused: null }),
         ...withoutRetryCommand(record),
       };
@@ -93,7 +96,7 @@ function nextAttempt(
       : { ...story, status: "pending" as const, commit: null, attempt, reason: null },
   );
   return {
-    ...movedTo(record, "pending", null, now),
+    ...withStatus(record, "pending", null, now),
     containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
     ...{ attempt, stories, storyProgress: progressOf(stories), lastSeq: 0 },
     ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },

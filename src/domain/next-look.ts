@@ -2,11 +2,11 @@
  * The observed growth of a size, such as a disk usage, towards its limit: by `grownBytes` within `inMs`
  * milliseconds.
  */
-export interface Growth {
+export interface SizeGrowth {
   readonly grownBytes: number;
   readonly inMs: number;
   /** The number of bytes left below the limit. */
-  readonly leftBytes: number;
+  readonly remainingBytes: number;
 }
 
 /**
@@ -15,10 +15,10 @@ export interface Growth {
  * checks; the maximum catches a faster pace.
  */
 export function nextPollMs(
-  { grownBytes, inMs, leftBytes }: Growth,
+  { grownBytes, inMs, remainingBytes }: SizeGrowth,
   { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
 ): number {
   if (grownBytes <= 0) return maxMs;
-  const untilFullMs = (Math.max(0, leftBytes) * inMs) / grownBytes;
+  const untilFullMs = (Math.max(0, remainingBytes) * inMs) / grownBytes;
   return Math.min(maxMs, Math.max(minMs, untilFullMs / 2));
 }

@@ -1,5 +1,5 @@
 /** A cron schedule that starts a swarm in one worktree. */
-export interface ScheduledNight {
+export interface NightlySchedule {
   readonly projectId: string;
   /** The path of the worktree's folder. */
   readonly root: string;
@@ -12,11 +12,11 @@ export interface ScheduledNight {
   /** Environment variables with which swarm finds the same engine under cron as in the user's shell. */
   readonly environment: Readonly<Record<string, string>>;
   /** The command-line arguments of swarm. */
-  readonly words: readonly string[];
+  readonly commandArguments: readonly string[];
 }
 
 /** A crontab line that swarm wrote for a project. */
-export interface NightLine {
+export interface ProjectCrontabLine {
   readonly projectId: string;
   readonly line: string;
 }
@@ -27,7 +27,7 @@ const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
 /** Parses a time such as `23:00`; null for any other text. */
-export function timeOfDay(text: string): ScheduledNight["at"] | null {
+export function timeOfDay(text: string): NightlySchedule["at"] | null {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   return hour === undefined || minute === undefined ? null : { hour: Number(hour), minute: Number(minute) };
 }
@@ -39,7 +39,7 @@ function dayOf(text: string): number | null {
 }
 
 /** Whether every implementation of cron accepts this list of week days. */
-export function areDays(text: string): boolean {
+export function isWeekdayList(text: string): boolean {
   if (text === "*") return true;
   return text.split(",").every((part) => {
     const [from, to = from, ...more] = part.split("-").map(dayOf);
@@ -48,10 +48,10 @@ export function areDays(text: string): boolean {
 }
 
 /** Renders a schedule as a crontab line; null if crontab syntax cannot express it. */
-export function crontabLine(night: ScheduledNight): string | null {
-  const { projectId, root, program, at, days, environment, words } = night;
+export function crontabLine(night: NightlySchedule): string | null {
+  const { projectId, root, program, at, days, environment, commandArguments } = night;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
-  const run = ["env", ...variables, quoted(program), ...words.map(quoted)].join(" ");
+  const run = ["env", ...variables, quoted(program), ...commandArguments.map(quoted)].join(" ");
   const command = `cd ${quoted(root)} && mkdir -p .aimi/reports && ${run} >> ${log} 2>&1`;
   // cron turns an unescaped % into a line break. A backslash before a % in the command would undo the
   // escaping below.
@@ -61,7 +61,7 @@ export function crontabLine(night: ScheduledNight): string | null {
 }
 
 /** Replaces a project's line in a crontab, or removes the line if `line` is null. All other lines stay. */
-export function withNight(crontab: string, projectId: string, line: string | null): string {
+export function replaceCrontabLine(crontab: string, projectId: string, line: string | null): string {
   const others = crontab.split("\n").filter((each) => ownerOf(each) !== projectId);
   if (others.at(-1) === "") others.pop();
   const lines = line === null ? others : [...others, line];
@@ -69,7 +69,7 @@ export function withNight(crontab: string, projectId: string, line: string | nul
 }
 
 /** Returns the crontab lines that swarm wrote, for all projects. */
-export function nightsIn(crontab: string): NightLine[] {
+export function findCrontabLines(crontab: string): ProjectCrontabLine[] {
   return crontab.split("\n").flatMap((line) => {
     const projectId = ownerOf(line);
     return projectId === null ? [] : [{ projectId, line }];

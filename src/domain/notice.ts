@@ -1,17 +1,17 @@
 import type { Notice } from "./generated/notice.ts";
 import type { SwarmSummary } from "./generated/summary.ts";
 import { reportName } from "./report-name.ts";
-import { mergedWords, totalWords } from "./summary-words.ts";
+import { describeMergedBranch, describeTotals } from "./summary-words.ts";
 
 /** The reason for a notice to the user: the swarm ended, or a worker needs the user before the end. */
-export type Occasion = { readonly exit: number } | { readonly worker: string; readonly why: string };
+export type NoticeReason = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
-export function noticeOf(summary: SwarmSummary, occasion: Occasion): Notice {
+export function noticeOf(summary: SwarmSummary, occasion: NoticeReason): Notice {
   const { project, swarmId, madeAt, workers, merge, next } = summary;
   const open = workers.filter(({ status }) => status === "failed" || status === "stopped");
   const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
   const isEnd = "exit" in occasion;
-  const text = [totalWords(summary), ...(merge === null ? [] : [mergedWords(merge)])].join("; ");
+  const text = [describeTotals(summary), ...(merge === null ? [] : [describeMergedBranch(merge)])].join("; ");
   return {
     ...{ event: isEnd ? "ended" : "needs-you", at: madeAt, project, swarmId },
     exit: isEnd ? occasion.exit : null,

@@ -27,7 +27,7 @@ const maxDescriptionLength = 500;
 const maxNameLength = 25;
 
 /** Returns the prompt without spaces at its ends; throws if the prompt is empty or too long. */
-export function checkedPrompt(prompt: string): string {
+export function requireValidPrompt(prompt: string): string {
   const text = prompt.trim();
   if (cleanText(text).trim() === "")
     throw new SwarmError("USAGE", { message: "the prompt is empty: describe the work" });
@@ -66,7 +66,7 @@ export function oneStoryTask({ prompt: text, branch, verify, agent, today }: Sto
  * Yields candidate names for the task file and its branch, for example `fix-the-login`, then
  * `fix-the-login-2` …
  */
-export function* promptNames(prompt: string): Generator<string> {
+export function* candidateTaskNames(prompt: string): Generator<string> {
   const name = nameOf(prompt);
   yield name;
   for (let count = 2; ; count += 1) yield `${name}-${count}`;
@@ -75,7 +75,11 @@ export function* promptNames(prompt: string): Generator<string> {
 /**
  * Returns a branch name for a task that names no branch; null if the name clashes with an existing branch.
  */
-export function branchFor(name: string, taken: readonly string[], remotes: readonly string[]): string | null {
+export function defaultBranchName(
+  name: string,
+  taken: readonly string[],
+  remotes: readonly string[],
+): string | null {
   // git cannot store `swarm/x` if a branch `swarm` exists. If a remote is called `swarm`, `swarm/x` would
   // hide the remote's branch.
   const isFree = !taken.includes("swarm") && findBranchProblem(`swarm/${name}`, remotes) === null;

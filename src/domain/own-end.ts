@@ -8,6 +8,6 @@ const fromOutside: readonly number[] = [129, 130, 137, 143, 255];
  * Whether a container ended because of the program in it, so that the container would end again after a
  * restart.
  */
-export function endedByItself(exitCode: number | null): boolean {
+export function hasProgramEndedContainer(exitCode: number | null): boolean {
   return exitCode !== null && exitCode !== 0 && !fromOutside.includes(exitCode);
 }

@@ -54,7 +54,7 @@ export function parallelWorkers(
 }
 
 /** Whether more workers could run if the host's other sandboxes ended. */
-export function isHeldBackByOthers(
+export function isLimitedByOtherSandboxes(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,
   capacity: HostCapacity | null,

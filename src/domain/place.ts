@@ -7,7 +7,7 @@ export interface SourceLocation {
 }
 
 /** Formats a position as `file:line:column (pointer)`, which editors and terminals turn into a link. */
-export function showLocation({ file, line, column, pointer }: SourceLocation): string {
+export function formatLocation({ file, line, column, pointer }: SourceLocation): string {
   const position = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   return pointer ? `${position} (${pointer})` : position;
 }

@@ -1,7 +1,7 @@
 import { isTerminal } from "./container-status.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
-import { movedTo } from "./swarm-state.ts";
+import { withStatus } from "./swarm-state.ts";
 import { reportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
@@ -19,7 +19,7 @@ export interface EngineResource {
 }
 
 /** A worker's attempt, identified as in the host's journals. */
-export interface LeftAttempt {
+export interface LeftoverAttempt {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
@@ -53,7 +53,7 @@ export interface CleanupPlan {
 export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly resources: readonly EngineResource[];
-  readonly locationOf: (attempt: LeftAttempt) => WorkLocation;
+  readonly locationOf: (attempt: LeftoverAttempt) => WorkLocation;
   /** Whether to remove even work that the host's repository does not have. */
   readonly discard: boolean;
   /** The container names of the records whose resources to remove; null for all resources. */
@@ -86,8 +86,11 @@ export function planCleanup({ state, resources, locationOf, discard, only }: Cle
 }
 
 /** Returns the attempts whose work the caller must locate before `planCleanup`. */
-export function attemptsIn(state: SwarmState | null, resources: readonly EngineResource[]): LeftAttempt[] {
-  const byKey = new Map<string, LeftAttempt>();
+export function findLeftoverAttempts(
+  state: SwarmState | null,
+  resources: readonly EngineResource[],
+): LeftoverAttempt[] {
+  const byKey = new Map<string, LeftoverAttempt>();
   for (const worker of workersIn(state, resources))
     for (const resource of worker.resources) {
       const attempt = attemptOf(worker, resource);
@@ -104,7 +107,7 @@ export function withDiscarded(record: ContainerRecord, now: Date): ContainerReco
   const message = "`swarm cleanup` discarded the worker's container and volumes";
   const ended = isTerminal(record.status)
     ? record
-    : movedTo(record, "failed", { code: "CONTAINER_LOST", message }, now);
+    : withStatus(record, "failed", { code: "CONTAINER_LOST", message }, now);
   return {
     ...ended,
     ...{ containerId: null, creating: null, paused: null, acpPid: null, updatedAt: now.toISOString() },
@@ -212,7 +215,7 @@ function whyUnfinished(record: ContainerRecord | null): string | null {
   return `the worker is ${record.status} and has not finished`;
 }
 
-function attemptOf(worker: LeftWorker, resource: EngineResource): LeftAttempt | null {
+function attemptOf(worker: LeftWorker, resource: EngineResource): LeftoverAttempt | null {
   const { swarmId, record } = worker;
   const slug = slugIn(worker, resource);
   if (swarmId === null || slug === null || resource.attempt === null) return null;

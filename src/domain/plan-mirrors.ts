@@ -1,8 +1,8 @@
 import { mirrorUrls } from "./egress.ts";
-import { type ParsedAddress, parseRegistry } from "./endpoint-words.ts";
+import { type ParsedUpstream, parseRegistry } from "./endpoint-words.ts";
 
 /** A package registry that the gateway reads from. Its authentication headers are references to secrets. */
-export type MirrorPlan = Pick<ParsedAddress, "name" | "url" | "headers">;
+export type MirrorPlan = Pick<ParsedUpstream, "name" | "url" | "headers">;
 
 /**
  * Returns the upstream registry of each mirror that a preset enabled: the user's own registry if set, else

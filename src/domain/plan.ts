@@ -1,5 +1,5 @@
-import { accessesOf, agentName, type NamedAgent } from "./agent-credentials.ts";
-import { type Reach, reachOf } from "./agent-reach.ts";
+import { type AgentSpec, agentName, findVariablesOfAgents } from "./agent-credentials.ts";
+import { type AgentAccessReport, findAgentAccess } from "./agent-reach.ts";
 import { branchesClash } from "./branch-name.ts";
 import { type AgentSettings, agentOfSettings } from "./default-agent.ts";
 import { parseSizeBytes } from "./duration.ts";
@@ -10,7 +10,7 @@ import { type HostCapacity, parallelWorkers } from "./parallel-workers.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
-import { needsNetwork } from "./worker-network.ts";
+import { needsModelApi } from "./worker-network.ts";
 
 export type { SwarmPlan };
 
@@ -78,8 +78,9 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   const running = runningOf(tasks, context);
   const agents = running.map((task) => agentOf(task, settings));
   const allowed = running.flatMap(({ taskFile }) => taskFile.metadata.allow ?? []);
-  const reach = reachOf(agents, allowed, settings, env);
-  const accesses = settings.network === "gateway" ? [] : accessesOf(agents, (name) => Boolean(env[name]));
+  const reach = findAgentAccess(agents, allowed, settings, env);
+  const accesses =
+    settings.network === "gateway" ? [] : findVariablesOfAgents(agents, (name) => Boolean(env[name]));
   return {
     base: context.head,
     parallel: parallelWorkers(
@@ -114,12 +115,12 @@ export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: Ag
 
 /** Returns warnings about missing secrets and invalid addresses, which `swarm start` would refuse. */
 function warningsOfReach(
-  { missing, problems }: Reach,
-  agents: readonly NamedAgent[],
+  { missing, problems }: AgentAccessReport,
+  agents: readonly AgentSpec[],
   { network }: Settings,
 ): string[] {
   if (network === "none")
-    return [...new Set(agents.filter(({ kind }) => needsNetwork(kind)).map(agentName))].map(
+    return [...new Set(agents.filter(({ kind }) => needsModelApi(kind)).map(agentName))].map(
       (agent) => `${agent} needs its model's API: \`swarm start\` refuses this agent with --network none`,
     );
   return [

@@ -4,17 +4,17 @@
  */
 export interface ProcessLimits {
   /** The maximum number of processes and threads of the container, enforced by the machine's kernel. */
-  readonly ofContainer: number;
+  readonly maxPerContainer: number;
   /**
    * The maximum per user inside gVisor. Null without gVisor: the machine's kernel would count a user across
    * all containers.
    */
-  readonly ofUser: number | null;
+  readonly maxPerUser: number | null;
   /**
    * The number of processes and threads at which the container counts as exhausted, if the number stays so
    * high.
    */
-  readonly full: number;
+  readonly exhaustedCount: number;
 }
 
 /**
@@ -29,15 +29,21 @@ const threadsOfItsOwn = 128;
  * each runtime.
  */
 export function processLimits(runtime: string, pids: number): ProcessLimits {
-  if (!isGvisor(runtime)) return { ofContainer: pids, ofUser: null, full: pids };
-  const ofContainer = threadsOfItsOwn + threadsEach * pids;
-  return { ofContainer, ofUser: pids, full: ofContainer / 2 };
+  if (!isGvisor(runtime)) return { maxPerContainer: pids, maxPerUser: null, exhaustedCount: pids };
+  const maxPerContainer = threadsOfItsOwn + threadsEach * pids;
+  return { maxPerContainer, maxPerUser: pids, exhaustedCount: maxPerContainer / 2 };
 }
 
 /**
  * Whether a container has used up its processes. A tolerance of 2 % covers processes that have just ended.
  */
-export function areUsedUp({ now, most }: { readonly now: number; readonly most: number }): boolean {
+export function areProcessesExhausted({
+  now,
+  most,
+}: {
+  readonly now: number;
+  readonly most: number;
+}): boolean {
   return now >= most - Math.ceil(most / 50);
 }
 

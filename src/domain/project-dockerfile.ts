@@ -1,5 +1,5 @@
 import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
-import { checkedReference, joinShellLines, runInstruction } from "./dockerfile-text.ts";
+import { joinShellLines, renderRunInstruction, requireImageReference } from "./dockerfile-text.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
 /** Renders the Dockerfile of a project's image from the template and the dependency layers. */
@@ -15,7 +15,7 @@ export function renderProjectDockerfile({
   readonly transfer: BundleTransfer;
 }): string {
   return fillTemplate(template, {
-    base: checkedReference(base),
+    base: requireImageReference(base),
     prepare: prepareInstruction(layers),
     environment: environmentInstruction(layers),
     dependencies: layers.flatMap(dependencyInstructions).join("\n"),
@@ -58,7 +58,7 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
 function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
   const usesApt = lines.some((line) => line.startsWith("apt-get "));
-  return runInstruction(
+  return renderRunInstruction(
     joinShellLines([
       "set -eux",
       ...(usesApt ? ["export DEBIAN_FRONTEND=noninteractive", "apt-get update"] : []),
@@ -86,7 +86,7 @@ function dependencyInstructions(layer: DependencyLayer, index: number): string[]
   const run =
     install.length > 0
       ? [
-          runInstruction(
+          renderRunInstruction(
             joinShellLines(["set -eu", "export HOME=/home/agent", `cd '/workspace/${folder}'`, ...install]),
           ),
         ]

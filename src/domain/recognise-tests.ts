@@ -2,13 +2,13 @@ import type { DependencyLayer, PackageManager } from "./dependencies/dependency-
 import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
 
 /** The tracked paths of a commit, and a function that returns the content of some of these files. */
-export interface TestTree {
+export interface TrackedTree {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
 }
 
 /** The dependency layers that the sandboxes' image adds to the base image. */
-export interface TestImage {
+export interface SandboxImageLayers {
   readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
   /**
    * Whether the project has its own Dockerfile. Swarm does not know what an image from such a Dockerfile
@@ -40,8 +40,8 @@ export type RecognisedTests =
  * the image wins.
  */
 interface TestKind {
-  readonly recognise: (tree: Tree, image: TestImage) => TestCommand | null;
-  readonly canRun: (tree: Tree, image: TestImage) => boolean;
+  readonly recognise: (tree: Tree, image: SandboxImageLayers) => TestCommand | null;
+  readonly canRun: (tree: Tree, image: SandboxImageLayers) => boolean;
 }
 
 interface Tree {
@@ -138,13 +138,13 @@ const testKinds: readonly TestKind[] = [
 ];
 
 /** The names of files that swarm must read, besides manifests, to recognise tests. */
-export const testFiles: readonly string[] = [
+export const testManifestNames: readonly string[] = [
   ...[...pythonFiles, ...makefiles],
   ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],
 ];
 
 /** Finds the repository's own test command from files in the root folder. */
-export function recogniseTests({ paths, readText }: TestTree, image: TestImage): RecognisedTests {
+export function recogniseTests({ paths, readText }: TrackedTree, image: SandboxImageLayers): RecognisedTests {
   const tracked = new Set(paths);
   const tree: Tree = {
     has: (path) => tracked.has(path),
@@ -160,11 +160,14 @@ export function recogniseTests({ paths, readText }: TestTree, image: TestImage):
   return { kind: chosen.canRun ? "found" : "not in the image", ...chosen.tests };
 }
 
-function rootLayers({ layers }: TestImage, managers: readonly PackageManager[]): TestImage["layers"] {
+function rootLayers(
+  { layers }: SandboxImageLayers,
+  managers: readonly PackageManager[],
+): SandboxImageLayers["layers"] {
   return layers.filter(({ folder, manager }) => folder === "" && managers.includes(manager));
 }
 
-function hasLayer(image: TestImage, managers: readonly PackageManager[]): boolean {
+function hasLayer(image: SandboxImageLayers, managers: readonly PackageManager[]): boolean {
   return rootLayers(image, managers).length > 0;
 }
 
@@ -172,7 +175,7 @@ function hasLayer(image: TestImage, managers: readonly PackageManager[]): boolea
  * Returns the package manager that installed the packages into the image. If the project needs no packages,
  * the image has only npm.
  */
-function managerOf(tree: Tree, image: TestImage): PackageManager {
+function managerOf(tree: Tree, image: SandboxImageLayers): PackageManager {
   const [layer] = rootLayers(image, javascript);
   if (layer) return layer.manager;
   if (!image.isOwn && !asksForPackages(tree.text("package.json"))) return "npm";

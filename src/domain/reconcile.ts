@@ -1,9 +1,9 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
-import { endedByItself } from "./own-end.ts";
-import { areUsedUp, isGvisorKernelExit } from "./process-limits.ts";
+import { hasProgramEndedContainer } from "./own-end.ts";
+import { areProcessesExhausted, isGvisorKernelExit } from "./process-limits.ts";
 
 /** The engine's state of the container that has the record's name. */
-export type Observed =
+export type ObservedContainer =
   | { readonly kind: "missing" /** Whether the journal's volume still exists. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
@@ -14,7 +14,7 @@ export type Observed =
 
 /** Facts, besides the record and the container, from which `reconcile` judges a record. */
 export interface RecordContext {
-  readonly ownerAlive: boolean;
+  readonly isOwnerAlive: boolean;
   /** The commit of the newest checkpoint in the host's journal. */
   readonly lastCheckpoint: string | null;
 }
@@ -48,7 +48,7 @@ export interface Correction {
  */
 export function reconcile(
   records: readonly ContainerRecord[],
-  observedByName: ReadonlyMap<string, Observed>,
+  observedByName: ReadonlyMap<string, ObservedContainer>,
   contextOf: (record: ContainerRecord) => RecordContext,
 ): { corrections: Correction[]; orphans: string[] } {
   const corrections = records.flatMap((record) => {
@@ -64,7 +64,11 @@ export function reconcile(
   return { corrections, orphans: [...observedByName.keys()].filter((name) => !known.has(name)) };
 }
 
-function judge(record: ContainerRecord, observed: Observed, context: RecordContext): CorrectionAction[] {
+function judge(
+  record: ContainerRecord,
+  observed: ObservedContainer,
+  context: RecordContext,
+): CorrectionAction[] {
   if (record.creating) return judgeCreating(observed, context);
   if (observed.kind !== "missing" && !isSameId(record.containerId, observed.containerId))
     return [adoptOrReport(observed)];
@@ -110,8 +114,8 @@ function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
 }
 
-function judgeCreating(observed: Observed, { ownerAlive }: RecordContext): CorrectionAction[] {
-  if (ownerAlive) return [];
+function judgeCreating(observed: ObservedContainer, { isOwnerAlive }: RecordContext): CorrectionAction[] {
+  if (isOwnerAlive) return [];
   return observed.kind === "missing" ? [{ kind: "clear-creating" }] : [adoptOrReport(observed)];
 }
 
@@ -125,7 +129,7 @@ function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordC
 
 function judgeFinished(
   record: ContainerRecord,
-  observed: Observed,
+  observed: ObservedContainer,
   context: RecordContext,
 ): CorrectionAction[] {
   const alive = ["running", "paused", "restarting"].includes(observed.kind);
@@ -155,7 +159,7 @@ function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: RecordC
   return behind ? [{ kind: "collect" }] : [];
 }
 
-function adoptOrReport(observed: Exclude<Observed, { kind: "missing" }>): CorrectionAction {
+function adoptOrReport(observed: Exclude<ObservedContainer, { kind: "missing" }>): CorrectionAction {
   return observed.labelsAgree ? { kind: "adopt", containerId: observed.containerId } : foreign;
 }
 
@@ -177,7 +181,7 @@ export interface EndedContainer {
 }
 
 /** Decides an attempt's final status from the end of its journal and the end of its container. */
-export function judgeEnded(
+export function judgeEndedAttempt(
   container: EndedContainer,
   journal: {
     /** The newest `completion` in the journal; null if another message follows. */
@@ -204,7 +208,7 @@ export function judgeEnded(
 }
 
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
-  if (processes !== null && areUsedUp(processes) && endedByItself(exitCode))
+  if (processes !== null && areProcessesExhausted(processes) && hasProgramEndedContainer(exitCode))
     return `the sandbox ended when it had used up its limit of ${processes.most} processes`;
   return isGvisorKernelExit(runtime, exitCode)
     ? "the sandbox's own kernel ended, as it does when too many processes run"
@@ -215,9 +219,9 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
  * Judges a container without an adapter by its exit code alone. Returns undefined if the status does not
  * change.
  */
-export function judgeWithoutAdapter(
+export function judgeContainerWithoutAdapter(
   status: ContainerStatus,
-  observed: { readonly kind: Observed["kind"]; readonly exitCode?: number },
+  observed: { readonly kind: ObservedContainer["kind"]; readonly exitCode?: number },
 ): ContainerStatus | undefined {
   if (status !== "pending" && status !== "running") return undefined;
   switch (observed.kind) {

@@ -1,4 +1,4 @@
-import { type ExplainedSetting, type Settings, settingsOf } from "./settings.ts";
+import { type ExplainedSetting, type Settings, settingsWithoutOrigins } from "./settings.ts";
 
 /**
  * The settings that a swarm records at its start and keeps until its end. References to credentials are not
@@ -29,12 +29,12 @@ const recordedNames = [
 export type RecordedSettings = Partial<Pick<Settings, (typeof recordedNames)[number]>>;
 
 /** Returns the settings that a swarm records at its start and keeps until its end. */
-export function recordable(settings: Settings): RecordedSettings {
+export function pickRecordedSettings(settings: Settings): RecordedSettings {
   return Object.fromEntries(recordedNames.map((name) => [name, settings[name]]));
 }
 
 /** Returns the settings for continuing a swarm: the recorded ones, except those that a flag sets now. */
-export function withRecorded(
+export function applyRecordedSettings(
   explained: readonly ExplainedSetting[],
   recorded: RecordedSettings | null,
 ): Settings {
@@ -42,5 +42,5 @@ export function withRecorded(
   // The recorded `agentCommand` belongs to the recorded agent, so a new `--agent` discards both.
   if (flags.has("agent")) flags.add("agentCommand");
   const held = Object.entries(recorded ?? {}).filter(([name]) => !flags.has(name as keyof Settings));
-  return { ...settingsOf(explained), ...Object.fromEntries(held) };
+  return { ...settingsWithoutOrigins(explained), ...Object.fromEntries(held) };
 }

@@ -1,7 +1,7 @@
 import { backoffMs } from "./backoff.ts";
 import { cleanText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
-import { endedByItself } from "./own-end.ts";
+import { hasProgramEndedContainer } from "./own-end.ts";
 
 /** The rules by which a swarm continues after a failure. */
 export interface RetryPolicy {
@@ -37,7 +37,7 @@ const maxRestarts = 5;
 export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
   const { status, attempt, reason } = record;
   if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
-  if (failedLikeBefore(record)) return null;
+  if (hasRepeatedFailure(record)) return null;
   return reason !== null && final.includes(reason.code) ? null : 4 * backoffMs(attempt, random);
 }
 
@@ -45,7 +45,7 @@ export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, rand
  * Whether a worker's last two attempts failed in the same way, so that a third attempt would probably fail,
  * too.
  */
-export function failedLikeBefore({ reason, earlier = [] }: ContainerRecord): boolean {
+export function hasRepeatedFailure({ reason, earlier = [] }: ContainerRecord): boolean {
   const before = earlier.at(-1);
   if (reason === null || before === undefined) return false;
   return reason.code === before.code && essence(reason.message) === essence(before.message);
@@ -71,8 +71,8 @@ const passing: readonly string[] = [
  * Whether the container ended by itself twice with the same exit code, so that another restart would probably
  * not help.
  */
-export function endedLikeBefore({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
-  return reason?.code === "INTERRUPTED" && endedByItself(exitCode) && exitCode === before;
+export function hasRepeatedExitCode({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
+  return reason?.code === "INTERRUPTED" && hasProgramEndedContainer(exitCode) && exitCode === before;
 }
 
 /**

@@ -1,6 +1,6 @@
-import { type ErrorEntry, entry } from "./error-entry.ts";
+import { type ErrorEntry, errorEntry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type SourceLocation, showLocation } from "./place.ts";
+import { formatLocation, type SourceLocation } from "./place.ts";
 
 /**
  * The facts that each error about containers, images and sandboxes carries. `sandboxCatalogue` turns them
@@ -76,70 +76,70 @@ export const sandboxCatalogue: {
   readonly [Code in keyof SandboxErrorFacts]: ErrorEntry<SandboxErrorFacts[Code]>;
 } = {
   // Options and files of sandboxes
-  SANDBOX_SPEC_INVALID: entry(
+  SANDBOX_SPEC_INVALID: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.problem}`,
+    (f) => `${formatLocation(f.place)}: ${f.problem}`,
     (f) => f.hint,
   ),
-  OPTION_INVALID: entry(
+  OPTION_INVALID: errorEntry(
     usage,
     (f) => `${f.option}: ${f.problem}`,
     (f) => f.hint,
   ),
-  SANDBOX_UNKNOWN: entry(
+  SANDBOX_UNKNOWN: errorEntry(
     usage,
     (f) => `There is no sandbox ${f.id} in this project`,
     () => "`swarm sandbox ls` lists the ids of the sandboxes.",
   ),
-  SANDBOX_FOREIGN: entry(
+  SANDBOX_FOREIGN: errorEntry(
     conflict,
     (f) =>
       `the record of sandbox ${f.id} was not written by the swarm command of this user, or was changed later`,
     (f) =>
       `Inspect ${f.folder}/run.json. If the file came with the repository, remove its folder; swarm uses nothing from that folder.`,
   ),
-  SANDBOX_NONE: entry(
+  SANDBOX_NONE: errorEntry(
     usage,
     (f) => `There is no sandbox in ${f.folder}`,
     () => "`swarm sandbox up` creates a sandbox.",
   ),
-  SANDBOX_EXPIRED: entry(
+  SANDBOX_EXPIRED: errorEntry(
     limited,
     (f) => `Sandbox ${f.id} reached its time to live of ${f.ttl} at ${f.endedAt}`,
     () => "The sandbox's files remain below .aimi/sandboxes/; `swarm sandbox up` creates a new sandbox.",
   ),
-  SANDBOX_DESTROYED: entry(
+  SANDBOX_DESTROYED: errorEntry(
     conflict,
     (f) => `Sandbox ${f.id} was destroyed at ${f.at}`,
     () => "`swarm sandbox up` creates a new sandbox.",
   ),
-  SANDBOX_ENDED: entry(
+  SANDBOX_ENDED: errorEntry(
     conflict,
     (f) => `Sandbox ${f.id} has ended (${f.status}): ${f.reason}`,
     () => "The sandbox's files remain below .aimi/sandboxes/; `swarm sandbox up` creates a new sandbox.",
   ),
-  SANDBOX_BUSY: entry(
+  SANDBOX_BUSY: errorEntry(
     locked,
     (f) => `Sandbox ${f.id} is in use: ${f.holder}`,
     () => "Wait until that process ends, or create another sandbox with `swarm sandbox up`.",
   ),
-  TASK_MISSING: entry(
+  TASK_MISSING: errorEntry(
     usage,
     (f) => `The task file ${f.file} cannot be used: ${f.reason}`,
     () => "Check the path of the task file. swarm started nothing.",
   ),
-  INPUT_REFUSED: entry(
+  INPUT_REFUSED: errorEntry(
     usage,
     (f) => `The input ${JSON.stringify(f.pattern)} is refused: ${f.reason}`,
     () =>
       "Inputs must be files below the folder in which swarm was started; links must not lead out of that folder.",
   ),
-  DANGEROUS: entry(
+  DANGEROUS: errorEntry(
     usage,
     (f) => `${f.what} weakens the sandbox's isolation and was not allowed`,
     (f) => `Remove this option; or, if you accept the risk, add ${f.flag}.`,
   ),
-  PATH_REFUSED: entry(
+  PATH_REFUSED: errorEntry(
     usage,
     (f) => `The path ${JSON.stringify(f.path)} is refused: ${f.reason}`,
     (f) =>
@@ -149,90 +149,90 @@ export const sandboxCatalogue: {
   ),
 
   // Containers
-  SPEC_REFUSED: entry(
+  SPEC_REFUSED: errorEntry(
     usage,
     (f) => `${f.field} is refused: ${f.reason}`,
     () => "Change the value; swarm created nothing.",
   ),
-  CONTAINER_REFUSED: entry(
+  CONTAINER_REFUSED: errorEntry(
     environment,
     (f) =>
       `${f.name} was not started, because the engine created this container with weaker isolation than requested: ${f.breaches.join("; ")}`,
     () =>
       "swarm removed the container. Check the engine's defaults (daemon.json); `swarm doctor` measures the engine's runtimes.",
   ),
-  CONTAINER_GONE: entry(
+  CONTAINER_GONE: errorEntry(
     conflict,
     (f) => `The engine has no container ${f.id}`,
     () => "The container was removed; create a new one.",
   ),
-  CONTAINER_NOT_RUNNING: entry(
+  CONTAINER_NOT_RUNNING: errorEntry(
     conflict,
     (f) => `The container ${f.id} is not running: its state is ${f.state}`,
     (f) => f.instead ?? "Start the container first, or create a new one.",
   ),
-  CONTAINER_STUCK: entry(
+  CONTAINER_STUCK: errorEntry(
     environment,
     (f) =>
       `The container ${f.id} is paused and its engine cannot unpause it: the engine could not ${f.operation} within ${f.withinMs / 1000} s`,
     (f) =>
       `A program was starting in the container when the engine paused it. On the engine's machine, run \`pkill -KILL -f 'exec --process .*${f.id}'\` as root: this ends that program, and the engine recovers by itself. Do not restart the engine: a restarted engine cannot start this container again.`,
   ),
-  CONTAINER_START_FAILED: entry(
+  CONTAINER_START_FAILED: errorEntry(
     environment,
     (f) => `The container ${f.name} did not start: ${f.reason}`,
     () => "swarm removed the container. `swarm doctor` measures the engine's runtimes.",
   ),
-  NAME_TAKEN: entry(
+  NAME_TAKEN: errorEntry(
     conflict,
     (f) => `The engine already has another object named ${f.name}`,
     () => "Choose another name, or remove the container, network or volume of this name.",
   ),
-  SUBNET_TAKEN: entry(
+  SUBNET_TAKEN: errorEntry(
     conflict,
     (f) => `The engine already has a network whose addresses overlap ${f.subnet}`,
     () =>
       "Set SWARM_SUBNETS to another address range for the workers' networks, for example SWARM_SUBNETS=10.214.0.0/16.",
   ),
-  GATEWAY_FAILED: entry(
+  GATEWAY_FAILED: errorEntry(
     environment,
     (f) => `The gateway of this swarm is not running: ${f.reason}`,
     () =>
       "`swarm resume` restarts the gateway; `docker logs` of the container whose name ends in .gateway shows the gateway's log.",
   ),
-  UNSUPPORTED_BY_ENGINE: entry(
+  UNSUPPORTED_BY_ENGINE: errorEntry(
     environment,
     (f) => `The engine cannot provide ${f.what}: ${f.reason}`,
     () => "Change the request, or use another engine or runtime.",
   ),
-  ISOLATION_UNAVAILABLE: entry(
+  ISOLATION_UNAVAILABLE: errorEntry(
     environment,
     (f) =>
       `No usable runtime provides the required isolation (${f.wanted}): ${f.found.join("; ") || "no runtime was found"}`,
     () =>
       "Install gVisor (`runsc`) or Sysbox and register the runtime in the engine, or require a weaker isolation level; `swarm doctor` shows the measured isolation of each runtime.",
   ),
-  AGENT_NEEDS_NETWORK: entry(
+  AGENT_NEEDS_NETWORK: errorEntry(
     environment,
     (f) =>
       `${f.file} uses an agent of kind ${f.kind}, which needs its model's API, but the workers' sandboxes have no network`,
     () =>
       "With `--network gateway`, the agent reaches only its model's API and the hosts that you allow. Agents of the kinds `script` and `command` work without a network.",
   ),
-  CREDENTIALS_MISSING: entry(
+  CREDENTIALS_MISSING: errorEntry(
     credentials,
     (f) =>
       `${f.file} uses the agent ${f.agent}, which needs one of the variables ${f.variables.join(", ")}, but none of these variables is set`,
     () =>
       "Set one of these variables in the environment of this command. With `--network gateway`, the default, only the gateway receives the credential; with another network, the agent's own environment contains the credential. swarm does not store the credential.",
   ),
-  CREDENTIAL_UNREADABLE: entry(
+  CREDENTIAL_UNREADABLE: errorEntry(
     credentials,
     (f) => `The credential ${f.reference} cannot be used: ${f.reason}`,
     () =>
       "Write the credential as env:NAME, file:/path or cmd:program arguments; its value must be one line or a login of Claude Code.",
   ),
-  CLEANUP_FAILED: entry(
+  CLEANUP_FAILED: errorEntry(
     environment,
     (f) => `swarm could not remove ${f.left.join(", ")}: ${f.reason}`,
     () =>
@@ -240,45 +240,45 @@ export const sandboxCatalogue: {
   ),
 
   // Commands and files in containers
-  EXEC_FAILED: entry(
+  EXEC_FAILED: errorEntry(
     environment,
     (f) => `${f.command} could not be run in the container: ${f.reason}`,
     () => "`swarm sandbox ls` shows whether the container is still running.",
   ),
-  PROGRAM_NOT_FOUND: entry(
+  PROGRAM_NOT_FOUND: errorEntry(
     usage,
     (f) => `There is no program ${JSON.stringify(f.program)} in the container`,
     () => "Check the program's name, or use an image that contains the program.",
   ),
-  PROGRAM_NOT_EXECUTABLE: entry(
+  PROGRAM_NOT_EXECUTABLE: errorEntry(
     usage,
     (f) => `${JSON.stringify(f.program)} in the container cannot be executed`,
     () =>
       "Check that the file is a program or a script with a `#!` line, and that it has execute permission.",
   ),
-  COMMAND_TIMEOUT: entry(
+  COMMAND_TIMEOUT: errorEntry(
     limited,
     (f) => `${f.command} was ended after its time limit of ${f.limitMs / 1000} s`,
     () => "Raise the time limit, or let the command do less.",
   ),
-  OUTPUT_TOO_LONG: entry(
+  OUTPUT_TOO_LONG: errorEntry(
     limited,
     (f) => `${f.command} was ended because it wrote more than ${f.limit} of output`,
     () => "Let the command write its output to a file in the container instead.",
   ),
-  FILE_NOT_FOUND: entry(
+  FILE_NOT_FOUND: errorEntry(
     usage,
     (f) => `There is no file ${f.path} in the container`,
     () => "Check the path; relative paths start in the working folder.",
   ),
-  ARCHIVE_REFUSED: entry(
+  ARCHIVE_REFUSED: errorEntry(
     conflict,
     (f) =>
       `swarm refused the files from the container because of the entry ${JSON.stringify(f.entry)}: ${f.reason}`,
     () =>
       "swarm kept none of these files. Only regular files and folders with ordinary names can leave a sandbox.",
   ),
-  OUTPUTS_INCOMPLETE: entry(
+  OUTPUTS_INCOMPLETE: errorEntry(
     conflict,
     (f) =>
       `The task succeeded, but swarm could not copy all of /outputs completely: ${f.first}${f.count > 1 ? `, and ${f.count - 1} more` : ""}`,
@@ -287,22 +287,22 @@ export const sandboxCatalogue: {
   ),
 
   // Limits
-  MEMORY_EXHAUSTED: entry(
+  MEMORY_EXHAUSTED: errorEntry(
     limited,
     (f) => `${f.name} used up its memory limit of ${f.limit}`,
     () => "Raise the memory limit, or let the programs in the sandbox use less memory at once.",
   ),
-  DISK_FULL: entry(
+  DISK_FULL: errorEntry(
     limited,
     (f) => `${f.name} was stopped because it uses ${f.used} of disk space; its limit is ${f.limit}`,
     () => "Raise the disk limit, or let the programs in the sandbox write less.",
   ),
-  FILES_EXHAUSTED: entry(
+  FILES_EXHAUSTED: errorEntry(
     limited,
     (f) => `${f.name} was stopped because it contains more than ${f.limit} files`,
     () => "Let the programs in the sandbox create fewer files, or pack the files into an archive.",
   ),
-  PROCESSES_EXHAUSTED: entry(
+  PROCESSES_EXHAUSTED: errorEntry(
     limited,
     (f) => `${f.name} used up its limit of ${f.limit} processes`,
     () =>
@@ -310,40 +310,40 @@ export const sandboxCatalogue: {
   ),
 
   // Images
-  IMAGE_NOT_FOUND: entry(
+  IMAGE_NOT_FOUND: errorEntry(
     environment,
     (f) => `There is no image ${f.image}: ${f.reason}`,
     () => "`swarm image build` builds swarm's own images; check the name of any other image.",
   ),
-  IMAGE_UNSUITABLE: entry(
+  IMAGE_UNSUITABLE: errorEntry(
     environment,
     (f) => `The image ${f.image} cannot run a sandbox: it lacks ${f.absent.join(", ")}`,
     () => "Use an image with a C library and these programs, for example an image of Debian or Ubuntu.",
   ),
-  IMAGE_BUILD_FAILED: entry(
+  IMAGE_BUILD_FAILED: errorEntry(
     environment,
     (f) =>
       `The image ${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
     () => "Fix the cause, then run the same command again: the engine keeps the finished steps.",
   ),
-  IMAGE_PULL_FAILED: entry(
+  IMAGE_PULL_FAILED: errorEntry(
     environment,
     (f) => `The image ${f.image} could not be pulled in two attempts: ${f.reason}`,
     () =>
       "Check the image's name, the network and the login at the registry; swarm does not pull an image that the engine already has.",
   ),
-  DOCKERFILE_INVALID: entry(
+  DOCKERFILE_INVALID: errorEntry(
     usage,
-    (f) => `${showLocation(f.place)}: ${f.problem}`,
+    (f) => `${formatLocation(f.place)}: ${f.problem}`,
     () => "Correct the Dockerfile, or remove it: swarm then generates a Dockerfile.",
   ),
-  ROOT_FILESYSTEM_FAILED: entry(
+  ROOT_FILESYSTEM_FAILED: errorEntry(
     environment,
     (f) => `swarm could not create a root filesystem for the base image: ${f.reason}`,
     () =>
       "If the engine reaches no image registry, `debootstrap` creates the root filesystem from Debian packages: this needs root, Linux and a Debian mirror.",
   ),
-  DOWNLOAD_FAILED: entry(
+  DOWNLOAD_FAILED: errorEntry(
     environment,
     (f) => `npm could not download ${f.what}: ${f.reason}`,
     () => "Check the network and npm's registry (`npm config get registry`).",

@@ -1,5 +1,5 @@
 import { cleanText } from "./clean-text.ts";
-import { parseDurationMs, parseSizeBytes, showBytes } from "./duration.ts";
+import { formatBytes, parseDurationMs, parseSizeBytes } from "./duration.ts";
 import type { SandboxPermissions, SandboxSpecFile } from "./generated/sandbox.ts";
 import { isImageReference } from "./image-reference.ts";
 import type { IsolationLevel } from "./isolation.ts";
@@ -183,7 +183,7 @@ function findSizeProblem(size: string): Complaint | undefined {
   if (bytes >= minSizeBytes && bytes <= maxSizeBytes) return undefined;
   return {
     problem: `${quoted(size)} is too ${bytes < minSizeBytes ? "small" : "large"}`,
-    hint: `Use a size from ${showBytes(minSizeBytes)} (16m) to ${showBytes(maxSizeBytes)} (16t).`,
+    hint: `Use a size from ${formatBytes(minSizeBytes)} (16m) to ${formatBytes(maxSizeBytes)} (16t).`,
   };
 }
 
@@ -257,7 +257,7 @@ function findEnvValueProblem(value: string): Complaint | undefined {
     };
   if (new TextEncoder().encode(value).length > maxEnvValueBytes)
     return {
-      problem: `the value is larger than ${showBytes(maxEnvValueBytes)}`,
+      problem: `the value is larger than ${formatBytes(maxEnvValueBytes)}`,
       hint: "Put the value into a file, and name the file in inputs.",
     };
   return undefined;

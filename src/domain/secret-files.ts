@@ -1,4 +1,4 @@
-import { nameOf } from "./tree-path.ts";
+import { baseNameOf } from "./tree-path.ts";
 
 const samples = /\.(?:example|sample|template|dist|defaults?)$/;
 
@@ -28,8 +28,8 @@ const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
  * Returns the reason why a path looks like the path of a secret, else null. Examples, templates and public
  * keys are not secret.
  */
-export function looksSecret(path: string): string | null {
-  const name = nameOf(path).toLowerCase();
+export function findSecretPathReason(path: string): string | null {
+  const name = baseNameOf(path).toLowerCase();
   if (samples.test(name) || name.endsWith(".pub")) return null;
   const [, reason] =
     secretNames.find(([pattern]) => pattern.test(name)) ??
@@ -50,7 +50,7 @@ const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^
  * Null if it holds none. References to variables are allowed.
  */
 export function findSecretInManifest(path: string, text: string): string | null {
-  const hasLogins = loginFiles.test(nameOf(path));
+  const hasLogins = loginFiles.test(baseNameOf(path));
   for (const [index, line] of text.split("\n").entries()) {
     if (hasLogins && isLiteral(loginLines.exec(line))) return `line ${index + 1} contains a login`;
     if (line.includes("@") && isLiteral(loginInAddress.exec(line)))

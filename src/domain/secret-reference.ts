@@ -27,7 +27,7 @@ export function parseReference(text: string): ParsedReference {
  * Returns the part of a reference that is safe to show: for a command only its program, for an invalid
  * reference nothing.
  */
-export function showReference(text: string): string {
+export function redactReference(text: string): string {
   const reference = parseReference(text);
   switch (reference.kind) {
     case "env":
@@ -41,7 +41,7 @@ export function showReference(text: string): string {
 }
 
 /** Replaces `~/` at the start of a path by the user's home folder. */
-export function pathBelow(home: string, path: string): string {
+export function expandHomeFolder(home: string, path: string): string {
   return path.startsWith("~/") ? `${home}${path.slice(1)}` : path;
 }
 
@@ -49,14 +49,14 @@ export function pathBelow(home: string, path: string): string {
  * Whether an environment variable authenticates the user to git or a git host. No agent needs such a
  * variable, because work leaves a sandbox as commits.
  */
-export function isGitVariable(name: string): boolean {
+export function isGitCredentialVariable(name: string): boolean {
   return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(
     name,
   );
 }
 
 /** Whether a file holds credentials of the user for git or a git host. */
-export function isGitFile(path: string): boolean {
+export function isGitCredentialFile(path: string): boolean {
   const parts = path.split("/");
   const [last = "", before = ""] = parts.toReversed();
   return (
@@ -69,12 +69,12 @@ export function isGitFile(path: string): boolean {
 function variable(name: string): ParsedReference {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     return refused("env: needs the name of an environment variable");
-  return isGitVariable(name) ? refused(gitStays) : { kind: "env", name };
+  return isGitCredentialVariable(name) ? refused(gitStays) : { kind: "env", name };
 }
 
 function file(path: string): ParsedReference {
   if (!/^(?:~?\/)./.test(path)) return refused("file: needs a path that begins with / or ~/");
-  return isGitFile(path) ? refused(gitStays) : { kind: "file", path };
+  return isGitCredentialFile(path) ? refused(gitStays) : { kind: "file", path };
 }
 
 function command(line: string): ParsedReference {

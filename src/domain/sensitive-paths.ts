@@ -1,4 +1,4 @@
-import { folderOf, nameOf, resolvePath } from "./tree-path.ts";
+import { baseNameOf, folderOf, resolvePath } from "./tree-path.ts";
 
 /** A changed path that the user should review. The text of the path is safe to show. */
 export interface SensitivePath {
@@ -56,7 +56,7 @@ export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath
   const enclosed = `/${lower}/`;
   const folder = folders.find(([parts]) => enclosed.includes(parts));
   if (folder) return folder[1];
-  const name = names.find(([pattern]) => pattern.test(nameOf(lower)));
+  const name = names.find(([pattern]) => pattern.test(baseNameOf(lower)));
   if (name) return name[1];
   if (linkTo !== null && resolvePath(folderOf(path), linkTo) === null) return "link-out";
   return hasChangedScripts ? "package-scripts" : null;

@@ -1,12 +1,12 @@
 import { cleanText } from "./clean-text.ts";
-import { parseAllow, presets } from "./egress.ts";
+import { egressPresets, parseAllowList } from "./egress.ts";
 import {
   endpointForm,
   modelApis,
   parseEndpoint,
   parseRegistry,
+  redactEndpoint,
   registryForm,
-  showWords,
 } from "./endpoint-words.ts";
 import type { SettingsFile } from "./generated/config.ts";
 import { parseReference, referenceForms } from "./secret-reference.ts";
@@ -38,7 +38,7 @@ export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
 }
 
 function allowProblems(word: string, index: number): SettingProblem[] {
-  return parseAllow([word]).problems.map(({ problem }) => ({
+  return parseAllowList([word]).problems.map(({ problem }) => ({
     pointer: `/allow/${index}`,
     shown: word.includes("@") ? "…" : cleanText(word, 260),
     expected: `host:port or a preset (this value ${problem})`,
@@ -58,7 +58,7 @@ function addressProblems(
     if (parsed.kind === "address") names.add(parsed.name);
     if (parsed.kind === "address" && !isTwice) return [];
     const expected = parsed.kind === "refused" ? parsed.reason : `${form}, with each name only once`;
-    return [{ pointer: `/${setting}/${index}`, shown: showWords(word), expected }];
+    return [{ pointer: `/${setting}/${index}`, shown: redactEndpoint(word), expected }];
   });
 }
 
@@ -66,12 +66,12 @@ function addressProblems(
  * Finds registries that are set for a preset without a mirror: only a mirror can read from another registry.
  */
 function registryNameProblems(value: unknown): SettingProblem[] {
-  const mirrored = Object.values(presets).flatMap(({ mirror }) => mirror ?? []);
+  const mirrored = Object.values(egressPresets).flatMap(({ mirror }) => mirror ?? []);
   return wordsIn(value).flatMap(({ word, index }) => {
     const parsed = parseRegistry(word);
     if (parsed.kind === "refused" || mirrored.includes(parsed.name)) return [];
     const expected = `${registryForm}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
-    return [{ pointer: `/registries/${index}`, shown: showWords(word), expected }];
+    return [{ pointer: `/registries/${index}`, shown: redactEndpoint(word), expected }];
   });
 }
 

@@ -6,15 +6,15 @@ import type { SettingsFile } from "./generated/config.ts";
  */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
-  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : numberOrText(text))],
+  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : parseNumberOrText(text))],
   ["SWARM_ISOLATION", "/isolation", String],
   ["SWARM_TIMEOUT", "/timeout", String],
   ["SWARM_ESCALATE", "/escalate", (text) => listOf(text, /[\s,]+/)],
   ["SWARM_PROVE", "/prove", (text) => (text === "true" ? true : text === "false" ? false : text)],
-  ["SWARM_WORKER_BUDGET_USD", "/budgetUsd", numberOrText],
-  ["SWARM_WORKER_BUDGET_TOKENS", "/budgetTokens", numberOrText],
-  ["SWARM_BUDGET_USD", "/swarmBudgetUsd", numberOrText],
-  ["SWARM_BUDGET_TOKENS", "/swarmBudgetTokens", numberOrText],
+  ["SWARM_WORKER_BUDGET_USD", "/budgetUsd", parseNumberOrText],
+  ["SWARM_WORKER_BUDGET_TOKENS", "/budgetTokens", parseNumberOrText],
+  ["SWARM_BUDGET_USD", "/swarmBudgetUsd", parseNumberOrText],
+  ["SWARM_BUDGET_TOKENS", "/swarmBudgetTokens", parseNumberOrText],
   ["SWARM_BUDGET_TIME", "/swarmBudgetTime", String],
   ["SWARM_ALLOW", "/allow", (text) => listOf(text, /[\s,]+/)],
   // The values of the following variables contain commas and spaces, so `;` separates them.
@@ -25,7 +25,7 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
   ["SWARM_CREDENTIAL_GOOGLE", "/credentials/google", String],
   ["SWARM_NETWORK", "/network", String],
   ["SWARM_ENGINE", "/engine", String],
-  ["AIMI_SANDBOX_CPUS", "/limits/cpus", numberOrText],
+  ["AIMI_SANDBOX_CPUS", "/limits/cpus", parseNumberOrText],
   ["AIMI_SANDBOX_MEMORY", "/limits/memory", String],
   ["AIMI_SANDBOX_DISK", "/limits/disk", String],
   ["AIMI_SANDBOX_SWAP", "/limits/swap", String],
@@ -63,7 +63,7 @@ function listOf(text: string, separator: string | RegExp): string[] {
  * Parses a number. Returns other text unchanged, so that the validation's message quotes the text as the user
  * typed it.
  */
-export function numberOrText(text: string): unknown {
+export function parseNumberOrText(text: string): unknown {
   const value = Number(text);
   return text.trim() === "" || Number.isNaN(value) ? text : value;
 }

@@ -121,7 +121,7 @@ export function explainSettings(
 }
 
 /** Returns the settings' values without their origins. */
-export function settingsOf(explained: readonly ExplainedSetting[]): Settings {
+export function settingsWithoutOrigins(explained: readonly ExplainedSetting[]): Settings {
   return Object.fromEntries(explained.map(({ name, value }) => [name, value])) as unknown as Settings;
 }
 

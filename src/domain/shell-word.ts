@@ -1,5 +1,5 @@
 /** Quotes a word for a shell command that swarm prints and the user copies. */
-export function shellWord(text: string): string {
+export function quoteForShell(text: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -43,7 +43,12 @@ export function excessSpending(known: Spending, other: Spending): Spending {
 }
 
 /** Returns the number of tokens that count towards a budget: input, output, cache reads and cache writes. */
-export function tokensIn({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: Spending): number {
+export function countBudgetTokens({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}: Spending): number {
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens;
 }
 
@@ -58,7 +63,7 @@ const longCacheFactor = 2 / 1.25;
  * call with a hidden model costs as much as the most expensive model: otherwise an agent could evade its
  * budget by hiding the model.
  */
-export function spendingOf(
+export function spendingOfCall(
   prices: readonly ModelPrice[],
   model: string | null,
   counts: TokenCounts,
@@ -68,7 +73,7 @@ export function spendingOf(
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
   const spent = { ...zeroSpending, ...tokens, calls: 1, costUsd: feeUsd };
   const price = model === null ? mostExpensive(prices) : findLongestPrefix(prices, model);
-  if (price === undefined) return { ...spent, unpricedTokens: tokensIn(spent) };
+  if (price === undefined) return { ...spent, unpricedTokens: countBudgetTokens(spent) };
   const factors = longPromptFactors(model ?? price.model, inputTokens + cacheReadTokens + cacheWriteTokens);
   const written = cacheWriteTokens + Math.min(longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);
   const prompt = inputTokens * price.input + cacheReadTokens * price.cacheRead + written * price.cacheWrite;

@@ -3,7 +3,7 @@ import type { TaskFile } from "./generated/tasks.ts";
 /**
  * A text in a task file that looks like a prompt injection: it steers the agent instead of describing work.
  */
-export interface SteeringText {
+export interface SuspectedInjection {
   readonly pointer: string;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ const patterns: readonly RegExp[] = [
 ];
 
 /** Searches every text of a task file that an agent will read, not only the titles. */
-export function findSteeringText({ metadata, userStories }: TaskFile): SteeringText[] {
+export function findSuspectedInjections({ metadata, userStories }: TaskFile): SuspectedInjection[] {
   const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
   userStories.forEach((story, index) => {
     const at = `/userStories/${index}`;

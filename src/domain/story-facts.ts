@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "./acp-messages.ts";
-import { tailOf } from "./fit-message.ts";
+import { truncateTextStart } from "./fit-message.ts";
 import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "./generated/acp.ts";
 import type { Reason, StoryStatus, Usage } from "./generated/swarm-state.ts";
 
@@ -106,7 +106,7 @@ export class WorkerFactsReader {
 
   #bounded(check: CheckResult): CheckResult {
     const limit = Math.min(this.#outputLeft, check.exitCode === 0 ? maxPassedLength : check.output.length);
-    const output = limit <= 0 ? "" : tailOf(check.output, limit);
+    const output = limit <= 0 ? "" : truncateTextStart(check.output, limit);
     this.#outputLeft -= output.length;
     return { ...check, output };
   }

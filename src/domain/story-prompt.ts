@@ -8,7 +8,7 @@ export interface EarlierStory {
   readonly commit: string | null;
 }
 
-export interface StoryPrompt {
+export interface StoryPromptInput {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
   readonly earlier: readonly EarlierStory[];
@@ -34,7 +34,7 @@ Leave your changes in the working tree, or commit them on the current branch. Do
 
 /** Renders the prompt of a story from the built-in template or the project's own. */
 export function storyPrompt(
-  { taskTitle, story, earlier, checks }: StoryPrompt,
+  { taskTitle, story, earlier, checks }: StoryPromptInput,
   template: string = storyTemplate,
 ): string {
   const parts: Readonly<Record<string, string>> = {
@@ -93,7 +93,7 @@ Correct the work so that this command succeeds, without weakening the check. The
 }
 
 /** Renders the prompt for the rework of a story whose result is not good enough. */
-export function evidencePrompt({
+export function reworkPrompt({
   storyId,
   message,
 }: {
@@ -109,7 +109,7 @@ Look at the state of the repository, correct the work so that this problem does 
 }
 
 /** Renders the prompt with which an agent continues a story after it crashed in the middle of the story. */
-export function goOnPrompt(storyId: string): string {
+export function continuePrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. Your changes are still in the working tree. Look at the state of the repository, finish the story, and then stop.
 `;
 }

@@ -1,4 +1,4 @@
-import { showDuration } from "./duration.ts";
+import { formatDuration } from "./duration.ts";
 import type {
   StorySummary,
   SummaryCheck,
@@ -7,21 +7,21 @@ import type {
   SwarmSummary,
   WorkerSummary,
 } from "./generated/summary.ts";
-import { htmlText } from "./html-text.ts";
+import { escapeHtml } from "./html-text.ts";
 import { summaryStyle } from "./summary-style.ts";
 import {
-  attemptWords,
-  changeWords,
-  checkWords,
-  hasMoreDeleted,
-  mergedWords,
-  proofWords,
-  ranWords,
-  storyWords,
-  timeAndCostWords,
-  totalWords,
-  weakenedWords,
-  workWords,
+  describeChanges,
+  describeCheckEnd,
+  describeEarlierAttempt,
+  describeMergedBranch,
+  describeProof,
+  describeProofCheckEnd,
+  describeStoryResult,
+  describeTimeAndCost,
+  describeTotals,
+  describeWeakenedTests,
+  describeWorkRef,
+  hasMoreDeletedFiles,
 } from "./summary-words.ts";
 import { type TimelineBar, timelineOf } from "./timeline.ts";
 
@@ -45,14 +45,14 @@ export function summaryHtml(summary: SwarmSummary): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${htmlText(`${project}: ${totalWords(summary)}`)}</title>
+<title>${escapeHtml(`${project}: ${describeTotals(summary)}`)}</title>
 <style>${summaryStyle}</style>
 </head>
 <body>
 <header>
-<h1>${htmlText(project)}</h1>
-<p>${htmlText(totalWords(summary))}.</p>
-<p class="small">Swarm <code>${htmlText(swarmId)}</code>, started ${timeTag(createdAt)}, summary of ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${htmlText(systemCalls)}`}</p>
+<h1>${escapeHtml(project)}</h1>
+<p>${escapeHtml(describeTotals(summary))}.</p>
+<p class="small">Swarm <code>${escapeHtml(swarmId)}</code>, started ${timeTag(createdAt)}, summary of ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${escapeHtml(systemCalls)}`}</p>
 </header>
 <main>
 ${section("Needs your attention", [...waiting.map(waitingItem), ...aside.map(asideItem)], "ul")}
@@ -74,26 +74,29 @@ function section(title: string, parts: readonly string[], list?: "ul"): string {
 
 /** Renders a failed or stopped worker with its reason as one list item. */
 function waitingItem({ worker, status, reason }: WorkerSummary): string {
-  const why = reason === null ? "" : ` <code>${htmlText(reason.code)}</code> ${htmlText(reason.message)}`;
-  return `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${marks[status]} ${status}:${why}</li>`;
+  const why = reason === null ? "" : ` <code>${escapeHtml(reason.code)}</code> ${escapeHtml(reason.message)}`;
+  return `<li><a href="#${escapeHtml(worker)}">${escapeHtml(worker)}</a> ${marks[status]} ${status}:${why}</li>`;
 }
 
 function asideItem({ worker, why }: SummaryMerged): string {
-  const name = htmlText(worker);
-  return `<li><a href="#${name}">${name}</a> ■ set aside: ${htmlText(why)}</li>`;
+  const name = escapeHtml(worker);
+  return `<li><a href="#${name}">${name}</a> ■ set aside: ${escapeHtml(why)}</li>`;
 }
 
 function mergePart({ merge }: SwarmSummary): string {
   if (merge === null) return "";
   const items = merge.workers.map(
     ({ worker, outcome, why }) =>
-      `<li><a href="#${htmlText(worker)}">${htmlText(worker)}</a> ${outcome}${why === "" ? "" : `: ${htmlText(why)}`}</li>`,
+      `<li><a href="#${escapeHtml(worker)}">${escapeHtml(worker)}</a> ${outcome}${why === "" ? "" : `: ${escapeHtml(why)}`}</li>`,
   );
-  return section("Merged", [`<p>${htmlText(mergedWords(merge))}.</p>`, `<ul>\n${items.join("\n")}\n</ul>`]);
+  return section("Merged", [
+    `<p>${escapeHtml(describeMergedBranch(merge))}.</p>`,
+    `<ul>\n${items.join("\n")}\n</ul>`,
+  ]);
 }
 
 function commandLine(command: string): string {
-  return `<pre>${htmlText(command)}</pre>`;
+  return `<pre>${escapeHtml(command)}</pre>`;
 }
 
 function picture(summary: SwarmSummary): string {
@@ -101,15 +104,15 @@ function picture(summary: SwarmSummary): string {
   if (timeline === null) return "";
   const { bars, from, to } = timeline;
   return section("Timeline of the workers", [
-    `<p class="small">from ${timeTag(from.toISOString())} to ${timeTag(to.toISOString())}, ${htmlText(showDuration(to.getTime() - from.getTime()))}</p>`,
+    `<p class="small">from ${timeTag(from.toISOString())} to ${timeTag(to.toISOString())}, ${escapeHtml(formatDuration(to.getTime() - from.getTime()))}</p>`,
     bars.map(barRow).join("\n"),
   ]);
 }
 
 function barRow({ worker, from, width }: TimelineBar): string {
   const { status, workMs } = worker;
-  const name = htmlText(worker.worker);
-  const duration = workMs === null ? "" : htmlText(showDuration(workMs));
+  const name = escapeHtml(worker.worker);
+  const duration = workMs === null ? "" : escapeHtml(formatDuration(workMs));
   const at = (value: number): string => value.toFixed(1);
   return `<div class="bar"><a href="#${name}">${name}</a>
 <svg viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="${name}, ${status}, ${duration}"><line x1="0" y1="5" x2="1000" y2="5"/><rect class="${status}" x="${at(from)}" y="0" width="${at(width)}" height="10"/></svg>
@@ -119,69 +122,69 @@ function barRow({ worker, from, width }: TimelineBar): string {
 function workerPart(worker: WorkerSummary): string {
   const { status, title, reason, attempt, taskFile, base, stories, changes, sensitive, next, denied } =
     worker;
-  const name = htmlText(worker.worker);
+  const name = escapeHtml(worker.worker);
   const facts: readonly (readonly [string, string])[] = [
     ["why", reason === null ? "" : `${reason.code}: ${reason.message}`],
     ["attempt", attempt > 1 ? String(attempt) : ""],
-    ...worker.earlier.map((earlier) => ["earlier attempt", attemptWords(earlier)] as const),
-    ["proof", proofWords(worker)],
-    ["work", workWords(worker)],
-    ["changes", changeWords(worker)],
-    ["time and cost", timeAndCostWords(worker).join(", ")],
+    ...worker.earlier.map((earlier) => ["earlier attempt", describeEarlierAttempt(earlier)] as const),
+    ["proof", describeProof(worker)],
+    ["work", describeWorkRef(worker)],
+    ["changes", describeChanges(worker)],
+    ["time and cost", describeTimeAndCost(worker).join(", ")],
     ["task file", taskFile],
     ["base commit", base?.slice(0, 12) ?? ""],
   ];
   const commits = (changes?.commits ?? []).map(
     ({ id, subject, author }) =>
-      `<li><code>${htmlText(id.slice(0, 10))}</code> ${htmlText(subject)} <span class="small">${htmlText(author)}</span></li>`,
+      `<li><code>${escapeHtml(id.slice(0, 10))}</code> ${escapeHtml(subject)} <span class="small">${escapeHtml(author)}</span></li>`,
   );
   const paths = sensitive.paths.map(
-    ({ path, why }) => `<li><code>${htmlText(path)}</code> ${htmlText(why.replaceAll("-", " "))}</li>`,
+    ({ path, why }) => `<li><code>${escapeHtml(path)}</code> ${escapeHtml(why.replaceAll("-", " "))}</li>`,
   );
-  const deleted = sensitive.deleted.paths.map((path) => `<li><code>${htmlText(path)}</code></li>`);
+  const deleted = sensitive.deleted.paths.map((path) => `<li><code>${escapeHtml(path)}</code></li>`);
   // Only workers that need a review are unfolded.
-  const weakened = weakenedWords(worker).map((words) => `<li>${htmlText(words)}</li>`);
+  const weakened = describeWeakenedTests(worker).map((words) => `<li>${escapeHtml(words)}</li>`);
   const isOpen = status !== "completed" || paths.length > 0 || weakened.length > 0;
   return `<details id="${name}"${isOpen ? " open" : ""}>
-<summary><b>${name}</b> <span class="${status}">${marks[status]} ${status}</span>${title === null ? "" : ` ${htmlText(title)}`}</summary>
+<summary><b>${name}</b> <span class="${status}">${marks[status]} ${status}</span>${title === null ? "" : ` ${escapeHtml(title)}`}</summary>
 <dl>
 ${facts
   .filter(([, words]) => words !== "")
-  .map(([term, words]) => `<dt>${term}</dt><dd>${htmlText(words)}</dd>`)
+  .map(([term, words]) => `<dt>${term}</dt><dd>${escapeHtml(words)}</dd>`)
   .join("\n")}
 </dl>
-${denied.map((words) => `<p>This worker ${htmlText(words)}</p>`).join("\n")}
+${denied.map((words) => `<p>This worker ${escapeHtml(words)}</p>`).join("\n")}
 ${stories.map(storyPart).join("\n")}
 ${(worker.proof?.checks ?? []).map(proofPart).join("\n")}
 ${list("Tests to review", weakened, false)}
 ${list("Commits", commits, changes?.isCut ?? false)}
 ${list("Changed paths to review", paths, sensitive.isCut)}
-${list("Deleted files", deleted, hasMoreDeleted(worker))}
+${list("Deleted files", deleted, hasMoreDeletedFiles(worker))}
 ${next.map(commandLine).join("\n")}
 </details>`;
 }
 
 function proofPart({ command, before, after, output }: SummaryProofCheck): string {
-  return `<p>Proof <code>${htmlText(command)}</code> ${htmlText(ranWords(after))} in a fresh sandbox, ${htmlText(ranWords(before))} before the work</p>
-${output.trim() === "" ? "" : `<pre>${htmlText(output.trim())}</pre>`}`;
+  return `<p>Proof <code>${escapeHtml(command)}</code> ${escapeHtml(describeProofCheckEnd(after))} in a fresh sandbox, ${escapeHtml(describeProofCheckEnd(before))} before the work</p>
+${output.trim() === "" ? "" : `<pre>${escapeHtml(output.trim())}</pre>`}`;
 }
 
 function storyPart(story: StorySummary): string {
   const { id, title, status, commit, checks, unfinished } = story;
-  const words = storyWords(story);
-  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...timeAndCostWords(story)];
+  const words = describeStoryResult(story);
+  const facts = [...(commit === null ? [] : [commit.slice(0, 10)]), ...describeTimeAndCost(story)];
   return `<article>
-<h3>${marks[status]} ${htmlText([id, ...(title === null ? [] : [title])].join(" "))} <span class="small">${htmlText([status.replace("_", " "), ...facts].join(", "))}</span></h3>
-${words === "" ? "" : `<p class="words">${htmlText(words)}</p>`}
-${unfinished === null ? "" : `<p>Unfinished work of the failed story: <code>${htmlText(unfinished)}</code></p>`}
+<h3>${marks[status]} ${escapeHtml([id, ...(title === null ? [] : [title])].join(" "))} <span class="small">${escapeHtml([status.replace("_", " "), ...facts].join(", "))}</span></h3>
+${words === "" ? "" : `<p class="words">${escapeHtml(words)}</p>`}
+${unfinished === null ? "" : `<p>Unfinished work of the failed story: <code>${escapeHtml(unfinished)}</code></p>`}
 ${checks.map(checkPart).join("\n")}
 </article>`;
 }
 
 function checkPart(check: SummaryCheck): string {
   const output = check.output.trim();
-  return `<p>Check <code>${htmlText(check.command)}</code> ${htmlText(checkWords(check))}</p>
-${output === "" ? "" : `<pre>${htmlText(output)}</pre>`}`;
+  return `<p>Check <code>${escapeHtml(check.command)}</code> ${escapeHtml(describeCheckEnd(check))}</p>
+${output === "" ? "" : `<pre>${escapeHtml(output)}</pre>`}`;
 }
 
 function list(title: string, items: readonly string[], isCut: boolean): string {
@@ -191,5 +194,5 @@ function list(title: string, items: readonly string[], isCut: boolean): string {
 
 function timeTag(time: string): string {
   const shown = time.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d).*$/, "$1 $2 UTC");
-  return `<time datetime="${htmlText(time)}">${htmlText(shown)}</time>`;
+  return `<time datetime="${escapeHtml(time)}">${escapeHtml(shown)}</time>`;
 }

@@ -1,35 +1,35 @@
 import type { StorySummary, SummaryProofCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
-import { codeSpan, fenced, inlineText } from "./markdown-text.ts";
+import { codeSpan, escapeMarkdown, formatCodeBlock } from "./markdown-text.ts";
 import {
-  attemptWords,
-  changeWords,
-  checkWords,
-  hasMoreDeleted,
-  mergedWords,
-  proofWords,
-  ranWords,
-  storyWords,
-  timeAndCostWords,
-  totalWords,
-  weakenedWords,
-  workWords,
+  describeChanges,
+  describeCheckEnd,
+  describeEarlierAttempt,
+  describeMergedBranch,
+  describeProof,
+  describeProofCheckEnd,
+  describeStoryResult,
+  describeTimeAndCost,
+  describeTotals,
+  describeWeakenedTests,
+  describeWorkRef,
+  hasMoreDeletedFiles,
 } from "./summary-words.ts";
 
 /** Renders a summary as a Markdown page. All text from workers and task files is escaped. */
 export function summaryMarkdown(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, workers, next } = summary;
   const lines = [
-    `# Swarm ${inlineText(swarmId)}`,
+    `# Swarm ${escapeMarkdown(swarmId)}`,
     "",
-    `Project ${inlineText(project)}, started ${inlineText(createdAt)}, summary of ${madeAt}.`,
+    `Project ${escapeMarkdown(project)}, started ${escapeMarkdown(createdAt)}, summary of ${madeAt}.`,
     "",
-    `${inlineText(totalWords(summary))}.`,
+    `${escapeMarkdown(describeTotals(summary))}.`,
     "",
-    ...(systemCalls === null ? [] : [`System calls: ${inlineText(systemCalls)}.`, ""]),
+    ...(systemCalls === null ? [] : [`System calls: ${escapeMarkdown(systemCalls)}.`, ""]),
     ...(workers.length === 0 ? ["This swarm has no workers.", ""] : tableOf(workers)),
     ...mergeLines(summary),
     ...workers.flatMap(workerLines),
-    ...(next.length === 0 ? [] : ["## Next", "", ...fenced(next.join("\n"), "sh"), ""]),
+    ...(next.length === 0 ? [] : ["## Next", "", ...formatCodeBlock(next.join("\n"), "sh"), ""]),
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }
@@ -37,15 +37,15 @@ export function summaryMarkdown(summary: SwarmSummary): string {
 function tableOf(workers: readonly WorkerSummary[]): string[] {
   const rows = workers.map((worker) => {
     const done = worker.stories.filter(({ status }) => status === "completed").length;
-    const effort = timeAndCostWords(worker).join(", ");
+    const effort = describeTimeAndCost(worker).join(", ");
     const cells = [
       worker.worker,
       worker.status,
       `${done}/${worker.stories.length}`,
-      workWords(worker),
+      describeWorkRef(worker),
       effort,
     ];
-    return `| ${[...cells, worker.reason?.code ?? ""].map((cell) => inlineText(cell)).join(" | ")} |`;
+    return `| ${[...cells, worker.reason?.code ?? ""].map((cell) => escapeMarkdown(cell)).join(" | ")} |`;
   });
   return ["| worker | status | stories | work | effort | reason |", "|---|---|---|---|---|---|", ...rows, ""];
 }
@@ -53,12 +53,13 @@ function tableOf(workers: readonly WorkerSummary[]): string[] {
 function mergeLines({ merge }: SwarmSummary): string[] {
   if (merge === null) return [];
   const rows = merge.workers.map(
-    ({ worker, outcome, why }) => `| ${[worker, outcome, why].map((cell) => inlineText(cell)).join(" | ")} |`,
+    ({ worker, outcome, why }) =>
+      `| ${[worker, outcome, why].map((cell) => escapeMarkdown(cell)).join(" | ")} |`,
   );
   return [
     "## Merged",
     "",
-    `${inlineText(mergedWords(merge))}.`,
+    `${escapeMarkdown(describeMergedBranch(merge))}.`,
     "",
     ...["| worker | outcome | why |", "|---|---|---|", ...rows, ""],
   ];
@@ -70,68 +71,68 @@ function workerLines(worker: WorkerSummary): string[] {
   const facts = [
     `task file: ${codeSpan(taskFile)}`,
     `status: ${status}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
-    ...(reason ? [`reason: ${inlineText(`${reason.code}: ${reason.message}`)}`] : []),
-    ...(proofWords(worker) === "" ? [] : [`proof: ${inlineText(proofWords(worker))}`]),
-    ...worker.earlier.map((earlier) => inlineText(attemptWords(earlier))),
+    ...(reason ? [`reason: ${escapeMarkdown(`${reason.code}: ${reason.message}`)}`] : []),
+    ...(describeProof(worker) === "" ? [] : [`proof: ${escapeMarkdown(describeProof(worker))}`]),
+    ...worker.earlier.map((earlier) => escapeMarkdown(describeEarlierAttempt(earlier))),
     ...(base === null ? [] : [`base commit: ${codeSpan(base)}`]),
-    ...(workWords(worker) === "" ? [] : [`work: ${inlineText(workWords(worker))}`]),
-    ...(changes === null ? [] : [`changes: ${inlineText(changeWords(worker))}`]),
-    ...(timeAndCostWords(worker).length === 0
+    ...(describeWorkRef(worker) === "" ? [] : [`work: ${escapeMarkdown(describeWorkRef(worker))}`]),
+    ...(changes === null ? [] : [`changes: ${escapeMarkdown(describeChanges(worker))}`]),
+    ...(describeTimeAndCost(worker).length === 0
       ? []
-      : [`effort: ${inlineText(timeAndCostWords(worker).join(", "))}`]),
+      : [`effort: ${escapeMarkdown(describeTimeAndCost(worker).join(", "))}`]),
   ];
   return [
-    `## ${inlineText(heading)}`,
+    `## ${escapeMarkdown(heading)}`,
     "",
     ...facts.map((fact) => `- ${fact}`),
     "",
     ...stories.flatMap(storyLines),
-    ...listOf("Tests to review", weakenedWords(worker).map(inlineText), false),
+    ...listOf("Tests to review", describeWeakenedTests(worker).map(escapeMarkdown), false),
     ...(worker.proof?.checks ?? []).flatMap(proofLines),
     ...listOf(
       "Commits",
       (changes?.commits ?? []).map(
         ({ id, subject, author }) =>
-          `${codeSpan(id.slice(0, 10))} ${inlineText(subject)} (${inlineText(author)})`,
+          `${codeSpan(id.slice(0, 10))} ${escapeMarkdown(subject)} (${escapeMarkdown(author)})`,
       ),
       changes?.isCut ?? false,
     ),
     ...listOf(
       "Changed paths to review",
-      sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${inlineText(why.replaceAll("-", " "))}`),
+      sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${escapeMarkdown(why.replaceAll("-", " "))}`),
       sensitive.isCut,
     ),
-    ...listOf("Deleted files", sensitive.deleted.paths.map(codeSpan), hasMoreDeleted(worker)),
-    ...(next.length === 0 ? [] : ["What to do next:", "", ...fenced(next.join("\n"), "sh"), ""]),
+    ...listOf("Deleted files", sensitive.deleted.paths.map(codeSpan), hasMoreDeletedFiles(worker)),
+    ...(next.length === 0 ? [] : ["What to do next:", "", ...formatCodeBlock(next.join("\n"), "sh"), ""]),
   ];
 }
 
 function proofLines({ command, before, after, output }: SummaryProofCheck): string[] {
   return [
-    `Proof ${codeSpan(command)}: ${inlineText(ranWords(after))} in a fresh sandbox, ${inlineText(ranWords(before))} before the work`,
+    `Proof ${codeSpan(command)}: ${escapeMarkdown(describeProofCheckEnd(after))} in a fresh sandbox, ${escapeMarkdown(describeProofCheckEnd(before))} before the work`,
     "",
-    ...(output.trim() === "" ? [] : [...fenced(output), ""]),
+    ...(output.trim() === "" ? [] : [...formatCodeBlock(output), ""]),
   ];
 }
 
 function storyLines(story: StorySummary): string[] {
   const { id, title, status, commit, checks, unfinished, output, reason } = story;
   const heading = [id, ...(title === null ? [] : [title])].join(" ");
-  const facts = [status.replace("_", " "), ...timeAndCostWords(story)].join(", ");
+  const facts = [status.replace("_", " "), ...describeTimeAndCost(story)].join(", ");
   // Omits the story's output if it repeats the reason of the failure.
   const words = output !== null && output !== reason?.message ? output : "";
   return [
-    `### ${inlineText(heading)}`,
+    `### ${escapeMarkdown(heading)}`,
     "",
-    `- ${inlineText(facts)}${commit === null ? "" : `, commit ${codeSpan(commit.slice(0, 10))}`}`,
-    ...(reason === null ? [] : [`- ${inlineText(storyWords(story))}`]),
+    `- ${escapeMarkdown(facts)}${commit === null ? "" : `, commit ${codeSpan(commit.slice(0, 10))}`}`,
+    ...(reason === null ? [] : [`- ${escapeMarkdown(describeStoryResult(story))}`]),
     ...(unfinished === null ? [] : [`- unfinished work of the failed story: ${codeSpan(unfinished)}`]),
     "",
-    ...(words === "" ? [] : [...fenced(words), ""]),
+    ...(words === "" ? [] : [...formatCodeBlock(words), ""]),
     ...checks.flatMap((check) => [
-      `Check ${codeSpan(check.command)}: ${checkWords(check)}`,
+      `Check ${codeSpan(check.command)}: ${describeCheckEnd(check)}`,
       "",
-      ...(check.output.trim() === "" ? [] : [...fenced(check.output), ""]),
+      ...(check.output.trim() === "" ? [] : [...formatCodeBlock(check.output), ""]),
     ]),
   ];
 }

@@ -1,11 +1,11 @@
 import { isBranchName } from "./branch-name.ts";
 import type { WorkerSummary } from "./generated/summary.ts";
-import { shellWord } from "./shell-word.ts";
+import { quoteForShell } from "./shell-word.ts";
 
 type Ended = Omit<WorkerSummary, "next">;
 
 /** Returns commands with which the user can review, merge or correct a worker's result. */
-export function workerNext(worker: Ended, { isOwned }: { readonly isOwned: boolean }): string[] {
+export function nextCommandsForWorker(worker: Ended, { isOwned }: { readonly isOwned: boolean }): string[] {
   const { status, reason, work, worker: name } = worker;
   const looks = work === null ? [] : [lookAt(worker), `swarm diff ${name}`].flat();
   switch (status) {
@@ -25,7 +25,7 @@ export function workerNext(worker: Ended, { isOwned }: { readonly isOwned: boole
 }
 
 /** Returns commands that the user can type next for the swarm as a whole, the most urgent first. */
-export function swarmNext(
+export function nextCommandsForSwarm(
   workers: readonly WorkerSummary[],
   { isOwned }: { readonly isOwned: boolean },
 ): string[] {
@@ -50,7 +50,7 @@ function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
   if (base === null || work === null) return [];
   // git cannot resolve a branch name that it considers invalid, so use the ref in this case.
   const tip = work.branch !== null && isBranchName(work.branch) ? work.branch : work.ref;
-  return [`git log --oneline ${shellWord(`${base.slice(0, 12)}..${tip}`)}`];
+  return [`git log --oneline ${quoteForShell(`${base.slice(0, 12)}..${tip}`)}`];
 }
 
 /**
@@ -58,12 +58,16 @@ function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
  * users would not find it.
  */
 function takeIfBranchless({ work, worker }: Ended): string[] {
-  return work === null || work.branch !== null ? [] : [`git branch swarm-${worker} ${shellWord(work.ref)}`];
+  return work === null || work.branch !== null
+    ? []
+    : [`git branch swarm-${worker} ${quoteForShell(work.ref)}`];
 }
 
 function unfinishedOf({ base, work, stories }: Ended): string[] {
   const from = work?.commit ?? base;
   return stories.flatMap(({ unfinished }) =>
-    unfinished === null || from === null ? [] : [`git diff ${from.slice(0, 12)} ${shellWord(unfinished)}`],
+    unfinished === null || from === null
+      ? []
+      : [`git diff ${from.slice(0, 12)} ${quoteForShell(unfinished)}`],
   );
 }

@@ -1,57 +1,62 @@
-import { countOf } from "./count-of.ts";
-import { showDuration } from "./duration.ts";
+import { formatCount } from "./count-of.ts";
+import { formatDuration } from "./duration.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
 const maxDeletedShown = 5;
 
 /** Describes a proof in one line; empty without a proof. */
-export function proofWords({ proof }: Pick<WorkerSummary, "proof">): string {
+export function describeProof({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
   const verdict = proof.verdict.replace("-", " ");
   if (proof.why !== null) return `${verdict}: ${proof.why}`;
   return proof.verdict === "proved"
-    ? `proved: ${countOf(proof.checks.length, "check")} in a fresh sandbox`
+    ? `proved: ${formatCount(proof.checks.length, "check")} in a fresh sandbox`
     : `${verdict}: the task has no check`;
 }
 
 /** Describes how a check of a proof ended. */
-export function ranWords(exitCode: number | null): string {
+export function describeProofCheckEnd(exitCode: number | null): string {
   return exitCode === null ? "did not end in time" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
 }
 
 /** Describes the tests that a worker's changes delete or skip, one per line. */
-export function weakenedWords({ proof }: Pick<WorkerSummary, "proof">): string[] {
+export function describeWeakenedTests({ proof }: Pick<WorkerSummary, "proof">): string[] {
   if (proof === null) return [];
   const more = proof.isCut ? ["the result is too large: swarm did not examine all of its tests"] : [];
   return [...proof.weakened.map((words) => `the result deletes or skips tests: ${words}`), ...more];
 }
 
 /** Describes how an earlier attempt ended. */
-export function attemptWords({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
+export function describeEarlierAttempt({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
   return `attempt ${attempt} ended with ${code}: ${message}`;
 }
 
 /**
  * Renders the totals of a swarm: `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …`
  */
-export function totalWords({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
+export function describeTotals({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
   const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>
     workers[status] > 0 ? [`${workers[status]} ${status}`] : [],
   );
   return [
-    [`${workers.completed} of ${countOf(workers.total, "worker")} completed`, ...others].join(", "),
+    [`${workers.completed} of ${formatCount(workers.total, "worker")} completed`, ...others].join(", "),
     `${stories.completed} of ${stories.total} stories`,
-    `${showDuration(workMs)} of work`,
+    `${formatDuration(workMs)} of work`,
     ...spentWords(usage),
   ].join("; ");
 }
 
 /** Describes the branch with the merged results, and how swarm checked them. */
-export function mergedWords({ branch, tip, command, workers }: NonNullable<SwarmSummary["merge"]>): string {
+export function describeMergedBranch({
+  branch,
+  tip,
+  command,
+  workers,
+}: NonNullable<SwarmSummary["merge"]>): string {
   const merged = workers.filter(({ outcome }) => outcome === "merged" || outcome === "merged before").length;
   const aside = workers.filter(({ outcome }) => outcome === "set aside").length;
   return [
-    `${countOf(merged, "result")} on ${branch} at ${tip.slice(0, 10)}`,
+    `${formatCount(merged, "result")} on ${branch} at ${tip.slice(0, 10)}`,
     ...(aside > 0 ? [`${aside} set aside`] : []),
     command === null ? "no check was run" : `checked with ${command}`,
   ].join(", ");
@@ -66,47 +71,47 @@ function spentWords(usage: WorkerSummary["usage"]): string[] {
 }
 
 /** Describes the working time, the tokens and the cost. */
-export function timeAndCostWords({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
-  return [...(workMs === null ? [] : [showDuration(workMs)]), ...spentWords(usage)];
+export function describeTimeAndCost({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
+  return [...(workMs === null ? [] : [formatDuration(workMs)]), ...spentWords(usage)];
 }
 
 /**
  * Names the branch, or else the ref, that holds a worker's commits. Without commits: `no change was needed`
  * if the worker is completed, else an empty text.
  */
-export function workWords({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
+export function describeWorkRef({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";
   const place = work.branch ?? work.ref;
   const aside = work.branch !== null && work.branch !== work.wanted ? ` instead of ${work.wanted}` : "";
   return `${place} ${work.commit.slice(0, 10)}${aside}`;
 }
 
-export function changeWords({ changes }: Pick<WorkerSummary, "changes">): string {
+export function describeChanges({ changes }: Pick<WorkerSummary, "changes">): string {
   if (changes === null) return "";
   const { commits, files, added, deleted, isCut } = changes;
   const more = isCut ? " and more" : "";
-  return `${countOf(commits.length, "commit")}, ${countOf(files, "file")}, +${added} -${deleted}${more}`;
+  return `${formatCount(commits.length, "commit")}, ${formatCount(files, "file")}, +${added} -${deleted}${more}`;
 }
 
 /** Describes the deleted files for a terminal: their number, and the paths of the first few. */
-export function deletedWords({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
+export function describeDeletedFiles({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
   const { total, paths } = sensitive.deleted;
   if (total === 0) return [];
   const shown = paths.slice(0, maxDeletedShown);
   const more = total > shown.length ? ` and ${total - shown.length} more` : "";
-  return [`the result deletes ${countOf(total, "file")}: ${shown.join(", ")}${more}`];
+  return [`the result deletes ${formatCount(total, "file")}: ${shown.join(", ")}${more}`];
 }
 
-export function hasMoreDeleted({ sensitive }: Pick<WorkerSummary, "sensitive">): boolean {
+export function hasMoreDeletedFiles({ sensitive }: Pick<WorkerSummary, "sensitive">): boolean {
   return sensitive.deleted.total > sensitive.deleted.paths.length;
 }
 
-export function checkWords({ exitCode, durationMs }: SummaryCheck): string {
+export function describeCheckEnd({ exitCode, durationMs }: SummaryCheck): string {
   const end = exitCode === null ? "ended by its time limit" : `exit ${exitCode}`;
-  return durationMs === 0 ? end : `${end}, ${showDuration(durationMs)}`;
+  return durationMs === 0 ? end : `${end}, ${formatDuration(durationMs)}`;
 }
 
 /** Returns the reason of a story's failure, or else the story's output. */
-export function storyWords({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
+export function describeStoryResult({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
   return reason === null ? (output ?? "") : `${reason.code}: ${reason.message}`;
 }

@@ -1,5 +1,5 @@
 import { cleanLines, cleanText } from "./clean-text.ts";
-import { deniedWords } from "./denied-words.ts";
+import { describeDeniedRequest } from "./denied-words.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type {
   StorySummary,
@@ -14,7 +14,7 @@ import type { ContainerRecord, StoryRecord, SwarmState } from "./generated/swarm
 import type { TaskFile } from "./generated/tasks.ts";
 import { workerSlug } from "./slug.ts";
 import { addUsage, type StoryFacts, type WorkerFacts } from "./story-facts.ts";
-import { swarmNext, workerNext } from "./summary-next.ts";
+import { nextCommandsForSwarm, nextCommandsForWorker } from "./summary-next.ts";
 
 export type { SwarmSummary };
 
@@ -69,7 +69,7 @@ export function summarize(
       usage: workers.reduce<WorkerSummary["usage"]>((sum, { usage }) => addUsage(sum, usage), null),
     },
     ...{ merge, workers },
-    next: swarmNext(workers, { isOwned }),
+    next: nextCommandsForSwarm(workers, { isOwned }),
   };
 }
 
@@ -90,7 +90,7 @@ function summarizeWorker(
     workMs: facts.workMs ?? timeOf(record, now),
     ...{ startedAt: record.startedAt, finishedAt: record.finishedAt },
     usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
-    denied: (record.denied ?? []).map(deniedWords),
+    denied: (record.denied ?? []).map(describeDeniedRequest),
     base: record.baseCommit,
     work: workOf(record),
     ...{ changes, sensitive, proof: proof && summarizeProof(proof) },
@@ -105,7 +105,7 @@ function summarizeWorker(
       }),
     ),
   };
-  return { ...worker, next: workerNext(worker, { isOwned }) };
+  return { ...worker, next: nextCommandsForWorker(worker, { isOwned }) };
 }
 
 function summarizeProof({ verdict, why, checks, weakenedTests, isCut }: ProofReport): SummaryProof {

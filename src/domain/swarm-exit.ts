@@ -13,7 +13,7 @@ const limits: readonly string[] = [
  * every other worker. 8: some have not ended. 5: some failed. A worker that was skipped because a limit ended
  * its dependency counts as ended by the limit.
  */
-export function swarmExit({ containers }: Pick<SwarmState, "containers">): ExitCode {
+export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): ExitCode {
   const others = containers.filter(({ status }) => status !== "completed");
   if (others.length === 0) return exitCodes.done;
   if (areLimited(others)) return exitCodes.limited;

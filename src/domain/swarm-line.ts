@@ -1,9 +1,9 @@
 import { isTerminal } from "./container-status.ts";
-import { countOf } from "./count-of.ts";
+import { formatCount } from "./count-of.ts";
 import type { ContainerStatus } from "./generated/swarm-state.ts";
 
 /** The fields of a swarm that a one-line status shows. */
-export interface ShownSwarm {
+export interface SwarmLineInput {
   readonly swarmId: string;
   readonly containers: readonly {
     readonly status: ContainerStatus;
@@ -12,7 +12,7 @@ export interface ShownSwarm {
 }
 
 /** Renders a swarm for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed, $1.20`. */
-export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: boolean }): string {
+export function formatStatusLine(swarm: SwarmLineInput, { isOwned }: { readonly isOwned: boolean }): string {
   const cost = swarm.containers.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0);
   const parts = [
     `${countIn(swarm, "completed")}/${swarm.containers.length} done`,
@@ -26,47 +26,47 @@ export function swarmLine(swarm: ShownSwarm, { isOwned }: { readonly isOwned: bo
 /**
  * Renders a line about a swarm for the context of a Claude Code session; null if there is nothing to report.
  */
-export function swarmNews(
-  swarm: ShownSwarm,
+export function formatSessionContextLine(
+  swarm: SwarmLineInput,
   { isOwned, program }: { readonly isOwned: boolean; readonly program: string },
 ): string | null {
   const { containers } = swarm;
   if (containers.length === 0 || containers.every(({ status }) => status === "completed")) return null;
   const next = nextFor(swarm, isOwned);
-  const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];
+  const counts = [`${countIn(swarm, "completed")} of ${formatCount(containers.length, "worker")} completed`];
   const state = isOwned ? "is running" : isOver(swarm) ? "has ended and needs attention" : "was interrupted";
   return `swarm ${shortId(swarm)} ${state}: ${[...counts, ...others(swarm)].join(", ")}; next: ${program} ${next}`;
 }
 
-function nextFor(swarm: ShownSwarm, isOwned: boolean): string {
+function nextFor(swarm: SwarmLineInput, isOwned: boolean): string {
   if (isOwned) return "status --json";
   return isOver(swarm) ? "summary --json" : "resume -d --json";
 }
 
-function isOver({ containers }: ShownSwarm): boolean {
+function isOver({ containers }: SwarmLineInput): boolean {
   return containers.every(({ status }) => isTerminal(status));
 }
 
 const shownStatuses: readonly ContainerStatus[] = ["running", "pending", "stopped", "failed"];
 
-function others(swarm: ShownSwarm): string[] {
+function others(swarm: SwarmLineInput): string[] {
   return shownStatuses.flatMap((status) => {
     const count = countIn(swarm, status);
     return count > 0 ? [`${count} ${status}`] : [];
   });
 }
 
-function countIn({ containers }: ShownSwarm, status: ContainerStatus): number {
+function countIn({ containers }: SwarmLineInput, status: ContainerStatus): number {
   return containers.filter((record) => record.status === status).length;
 }
 
 /** Renders in one line how a swarm ended. */
-export function endLine(swarm: ShownSwarm): string {
+export function formatEndLine(swarm: SwarmLineInput): string {
   const { containers } = swarm;
-  const counts = [`${countIn(swarm, "completed")} of ${countOf(containers.length, "worker")} completed`];
+  const counts = [`${countIn(swarm, "completed")} of ${formatCount(containers.length, "worker")} completed`];
   return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "is not running"}: ${[...counts, ...others(swarm)].join(", ")}`;
 }
 
-function shortId({ swarmId }: ShownSwarm): string {
+function shortId({ swarmId }: SwarmLineInput): string {
   return swarmId.slice(0, 6);
 }

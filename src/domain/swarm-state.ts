@@ -1,4 +1,4 @@
-import { isTerminal, mayBecome, nextStatuses } from "./container-status.ts";
+import { canChangeStatus, isTerminal, nextStatuses } from "./container-status.ts";
 import { SwarmError } from "./errors.ts";
 import type {
   ContainerRecord,
@@ -28,17 +28,17 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
 }
 
 /** Whether all workers have ended. False for a swarm without workers, since it has not begun. */
-export function isFinished({ containers }: SwarmState): boolean {
+export function haveAllWorkersEnded({ containers }: SwarmState): boolean {
   return containers.length > 0 && containers.every(({ status }) => isTerminal(status));
 }
 
 /** Whether at least one worker has not ended. */
-export function isOpen({ containers }: SwarmState): boolean {
+export function hasUnendedWorkers({ containers }: SwarmState): boolean {
   return containers.some(({ status }) => !isTerminal(status));
 }
 
 /** Counts the workers by status. */
-export function countsOf({ containers }: SwarmState): Record<ContainerStatus, number> {
+export function countWorkersByStatus({ containers }: SwarmState): Record<ContainerStatus, number> {
   const counts = { pending: 0, running: 0, completed: 0, failed: 0, stopped: 0 };
   for (const { status } of containers) counts[status] += 1;
   return counts;
@@ -78,10 +78,15 @@ export interface ContainerChange {
 /**
  * Changes one record; throws TRANSITION_REFUSED if the table of statuses does not allow the change of status.
  */
-export function withChange(state: SwarmState, name: string, change: ContainerChange, now: Date): SwarmState {
+export function withChangedRecord(
+  state: SwarmState,
+  name: string,
+  change: ContainerChange,
+  now: Date,
+): SwarmState {
   const record = findContainer(state, name);
   const { status } = change;
-  if (status !== undefined && !mayBecome(record.status, status)) {
+  if (status !== undefined && !canChangeStatus(record.status, status)) {
     throw new SwarmError("TRANSITION_REFUSED", {
       name,
       from: record.status,
@@ -91,14 +96,14 @@ export function withChange(state: SwarmState, name: string, change: ContainerCha
   }
   const { status: _moved, ...rest } = change;
   const changed = { ...record, ...rest, updatedAt: now.toISOString() };
-  return withRecord(state, status === undefined ? changed : movedTo(changed, status, null, now));
+  return withRecord(state, status === undefined ? changed : withStatus(changed, status, null, now));
 }
 
 /**
  * Returns a record with another status and matching times. `pending` clears the times and the exit code of
  * the last run.
  */
-export function movedTo(
+export function withStatus(
   record: ContainerRecord,
   status: ContainerStatus,
   reason: Reason | null,
@@ -132,7 +137,7 @@ export function withoutContainer(state: SwarmState, name: string): SwarmState {
  * Removes the records of workers that are neither pending nor running, as the older command `swarm-cleanup`
  * did.
  */
-export function withoutEnded(state: SwarmState): SwarmState {
+export function withoutEndedRecords(state: SwarmState): SwarmState {
   return {
     ...state,
     containers: state.containers.filter(({ status }) => status === "pending" || status === "running"),

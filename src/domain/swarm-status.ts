@@ -38,7 +38,7 @@ export function engineNeed({ engine, containers }: SwarmState): "none" | "option
 }
 
 /** Whether all workers are completed or failed, so that nothing changes without a command of the user. */
-export function isOver({ containers }: Pick<SwarmState, "containers">): boolean {
+export function areWorkersCompletedOrFailed({ containers }: Pick<SwarmState, "containers">): boolean {
   return containers.every(({ status }) => status === "completed" || status === "failed");
 }
 

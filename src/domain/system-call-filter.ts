@@ -46,7 +46,7 @@ export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallF
 }
 
 /** Describes the filter in a few words. */
-export function filterWords(
+export function describeFilter(
   filter: SystemCallFilter,
   { programs32Bit = false }: { readonly programs32Bit?: boolean } = {},
 ): string {

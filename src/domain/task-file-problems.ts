@@ -1,8 +1,8 @@
 import { branchNameHint, findBranchProblem } from "./branch-name.ts";
 import { cleanText, hasControlCharacters } from "./clean-text.ts";
-import { parseAllow } from "./egress.ts";
+import { parseAllowList } from "./egress.ts";
 import type { TaskFile } from "./generated/tasks.ts";
-import { findSteeringText } from "./steering-text.ts";
+import { findSuspectedInjections } from "./steering-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
 
 /**
@@ -38,7 +38,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
     });
   }
   for (const [index, word] of (metadata.allow ?? []).entries())
-    for (const { problem } of parseAllow([word]).problems)
+    for (const { problem } of parseAllowList([word]).problems)
       problems.push({
         pointer: `/metadata/allow/${index}`,
         // An address with a user name may hold a password, so the message omits it.
@@ -66,7 +66,7 @@ export function findBranchProblems(
 
 /** Finds texts that swarm allows, but that the user should review. */
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
-  const steering = findSteeringText(taskFile).map(({ pointer, text }) => ({
+  const steering = findSuspectedInjections(taskFile).map(({ pointer, text }) => ({
     pointer,
     problem: `the text looks like a prompt injection: “${text}”`,
     hint: "Describe the work; --strict refuses such text.",

@@ -27,7 +27,7 @@ export function folderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
-export function nameOf(path: string): string {
+export function baseNameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
@@ -37,7 +37,7 @@ export function isBelow(folder: string, path: string): boolean {
 }
 
 /** Compares paths: fewer folders first, then by name. The order does not depend on the machine's locale. */
-export function byDepth(one: string, other: string): number {
+export function compareByDepth(one: string, other: string): number {
   return depthOf(one) - depthOf(other) || (one < other ? -1 : one > other ? 1 : 0);
 }
 

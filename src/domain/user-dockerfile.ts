@@ -1,5 +1,10 @@
 import { type Instruction, readInstructions } from "./dockerfile-instructions.ts";
-import { checkedReference, echoMarkedMessage, joinShellLines, runInstruction } from "./dockerfile-text.ts";
+import {
+  echoMarkedMessage,
+  joinShellLines,
+  renderRunInstruction,
+  requireImageReference,
+} from "./dockerfile-text.ts";
 import { SwarmError } from "./errors.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
@@ -7,7 +12,7 @@ import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
  * A mark in a build's output: the project's image cannot run a sandbox. A comma-separated list of missing
  * programs follows.
  */
-export const unsuitableMark: string = "AIMI-UNSUITABLE:";
+export const unsuitableImageMark: string = "AIMI-UNSUITABLE:";
 
 const baseStage = "aimi-base";
 const userStage = "aimi-user";
@@ -42,15 +47,15 @@ export function composeUserDockerfile({
     last.name === null ? nameStage(text, last).trimEnd() : text.trimEnd(),
     "",
     "# swarm adds these lines to make a sandbox image.",
-    `FROM ${checkedReference(base)} AS ${baseStage}`,
+    `FROM ${requireImageReference(base)} AS ${baseStage}`,
     "",
     `FROM ${last.name ?? userStage}`,
     'SHELL ["/bin/sh", "-c"]',
     "ENTRYPOINT []",
     "USER 0:0",
     `COPY --from=${baseStage} ["/opt/aimi", "/opt/aimi"]`,
-    runInstruction(suitability, { continuation }),
-    runInstruction(agentUser, { continuation }),
+    renderRunInstruction(suitability, { continuation }),
+    renderRunInstruction(agentUser, { continuation }),
     "WORKDIR /workspace",
     "USER 1000:1000",
     "",
@@ -101,7 +106,7 @@ const suitability: readonly string[] = [
   "  if ls /lib*/ld-linux* > /dev/null 2>&1; then missing=libstdc++; else missing=glibc; fi;",
   '  absent="${absent:+$absent, }$missing";',
   "fi;",
-  `if [ -n "$absent" ]; then ${echoMarkedMessage(unsuitableMark, "$absent")}; exit 1; fi`,
+  `if [ -n "$absent" ]; then ${echoMarkedMessage(unsuitableImageMark, "$absent")}; exit 1; fi`,
 ];
 
 /**

@@ -40,7 +40,7 @@ interface TestLine {
   readonly line: string;
 }
 
-export interface FoundWeakening {
+export interface WeakenedTestFindings {
   readonly tests: readonly WeakenedTest[];
   /**
    * Whether there are fewer tests than before, or tests that no longer run. Rewritten tests do not count:
@@ -51,18 +51,18 @@ export interface FoundWeakening {
   readonly isCut: boolean;
 }
 
-export interface TestWatch {
+export interface WeakenedTestDetector {
   /** Takes the next line of a patch without context lines. */
-  readonly see: (line: string) => void;
+  readonly addPatchLine: (line: string) => void;
   /** Returns the tests that the patch deletes or skips. A test that only moves is neither. */
-  readonly found: () => FoundWeakening;
+  readonly findings: () => WeakenedTestFindings;
 }
 
 /**
  * Finds tests that a change deletes or skips. Reads the patch line by line, to bound memory: a patch can be
  * very long.
  */
-export function watchTests(): TestWatch {
+export function createWeakenedTestDetector(): WeakenedTestDetector {
   const files: ChangedFile[] = [];
   let held = 0;
   let head = { path: "", from: "", isDeleted: false };
@@ -89,7 +89,7 @@ export function watchTests(): TestWatch {
      * Takes the next line of the patch. Counts the lines of each hunk to tell content from headers, because a
      * content line can look like a header.
      */
-    see(line) {
+    addPatchLine(line) {
       if (toRemove > 0 && line.startsWith("-")) {
         toRemove -= 1;
         removed(line.slice(1));
@@ -111,7 +111,7 @@ export function watchTests(): TestWatch {
       }
     },
 
-    found() {
+    findings() {
       begin();
       return { ...weakeningIn(files), isCut: held > maxHeld };
     },
@@ -132,7 +132,7 @@ export function watchTests(): TestWatch {
   }
 }
 
-function weakeningIn(files: readonly ChangedFile[]): Omit<FoundWeakening, "isCut"> {
+function weakeningIn(files: readonly ChangedFile[]): Omit<WeakenedTestFindings, "isCut"> {
   const added = new Map<string, number>();
   for (const file of files) for (const { name } of file.added) count(added, name, 1);
   const tests: WeakenedTest[] = [];

@@ -9,7 +9,7 @@ export interface WaitingContext {
 }
 
 /** Returns the reason why a worker does not run at the moment; null if it runs or has ended. */
-export function whyWaiting(
+export function findWaitingReason(
   record: ContainerRecord,
   swarm: Pick<SwarmState, "containers" | "wish">,
   { dependsOn, isOwned, now }: WaitingContext,

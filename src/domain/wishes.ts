@@ -14,7 +14,7 @@ export function withCommand(state: SwarmState, command: OwnerCommand): SwarmStat
 }
 
 /** Returns all commands that the owner has not applied yet. */
-export function openCommands(state: SwarmState): OwnerCommand[] {
+export function findPendingCommands(state: SwarmState): OwnerCommand[] {
   const ofContainers = state.containers.flatMap(({ containerName, wish }): OwnerCommand[] =>
     wish ? [{ of: "container", name: containerName, wish }] : [],
   );

@@ -34,7 +34,7 @@ export function checkContainerName({
 }
 
 /** Returns the container names of a worker's earlier attempts. */
-export function attemptsBefore(containerName: string): string[] {
+export function earlierContainerNames(containerName: string): string[] {
   const [, first, attempt] = /^(.*)\.a(\d+)$/.exec(containerName) ?? [];
   if (first === undefined) return [];
   return Array.from({ length: Number(attempt) - 1 }, (_, at) => (at === 0 ? first : `${first}.a${at + 1}`));

@@ -12,7 +12,7 @@ export type WorkerNetwork =
   | { readonly kind: "named"; readonly name: string };
 
 /** Parses the setting `network`, which applies to every worker of a swarm. */
-export function workerNetwork(setting: string): WorkerNetwork {
+export function parseWorkerNetwork(setting: string): WorkerNetwork {
   if (setting === "none" || setting === "gateway" || setting === "bridge") return { kind: setting };
   return { kind: "named", name: setting };
 }
@@ -21,7 +21,7 @@ export function workerNetwork(setting: string): WorkerNetwork {
  * Whether agents of this kind need their model's API. False for the user's own program, whose needs are
  * unknown.
  */
-export function needsNetwork(kind: string): boolean {
+export function needsModelApi(kind: string): boolean {
   return kind === "claude" || kind === "acp";
 }
 
@@ -29,8 +29,8 @@ export function needsNetwork(kind: string): boolean {
  * Returns a warning about a network, to show before a swarm starts; null if only allowed traffic can leave
  * the network.
  */
-export function describeNetwork(setting: string): string | null {
-  const network = workerNetwork(setting);
+export function findNetworkWarning(setting: string): string | null {
+  const network = parseWorkerNetwork(setting);
   switch (network.kind) {
     case "none":
     case "gateway":

@@ -2,7 +2,11 @@ import type { AdapterMessage } from "./acp-messages.ts";
 import type { ContainerRecord, StoryProgress, StoryRecord } from "./generated/swarm-state.ts";
 
 /** Updates a worker's record with a message that the worker's adapter sent. */
-export function withMessage(record: ContainerRecord, message: AdapterMessage, now: Date): ContainerRecord {
+export function recordWithMessage(
+  record: ContainerRecord,
+  message: AdapterMessage,
+  now: Date,
+): ContainerRecord {
   const lastSeq = "seq" in message && message.seq !== undefined ? message.seq : record.lastSeq;
   const next = { ...record, lastSeq, updatedAt: now.toISOString() };
   switch (message.type) {
@@ -51,13 +55,13 @@ export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
 }
 
 /** Returns records of stories that have not begun. */
-export function newStories(ids: readonly string[]): StoryRecord[] {
+export function newStoryRecords(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
 
 /** Returns a record with exactly these stories. Stories that the record has already keep their state. */
 export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
-  const stories = newStories(ids).map(
+  const stories = newStoryRecords(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },
   );
   return { ...record, stories, storyProgress: progressOf(stories) };

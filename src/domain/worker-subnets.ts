@@ -31,7 +31,7 @@ export function* freeSubnets(range: string, taken: readonly string[]): Generator
 }
 
 /** Returns the addresses of a worker's existing network; null if the network has another size. */
-export function subnetAt(subnet: string): WorkerSubnet | null {
+export function parseWorkerSubnet(subnet: string): WorkerSubnet | null {
   const range = rangeOf(subnet);
   return range !== null && range.last - range.first + 1 === size ? subnetFrom(range.first) : null;
 }

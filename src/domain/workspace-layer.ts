@@ -1,4 +1,4 @@
-import { echoMarkedMessage, joinShellLines, runInstruction } from "./dockerfile-text.ts";
+import { echoMarkedMessage, joinShellLines, renderRunInstruction } from "./dockerfile-text.ts";
 
 /**
  * How the bundle with the commit gets into a build: mounted during one instruction, or copied if the builder
@@ -28,15 +28,16 @@ export function workspaceLayer({
   switch (transfer) {
     case "buildkit": {
       const flags = `--mount=type=bind,source=${bundlePath},target=${bundle}`;
-      return [declared, runInstruction(checkout, { flags, ...(continuation && { continuation }) })].join(
-        "\n",
-      );
+      return [
+        declared,
+        renderRunInstruction(checkout, { flags, ...(continuation && { continuation }) }),
+      ].join("\n");
     }
     case "classic":
       return [
         declared,
         `COPY --chown=1000:1000 ["${bundlePath}", "${bundle}"]`,
-        runInstruction([...checkout.slice(0, -1), `${checkout.at(-1)};`, `rm -f ${bundle}`], {
+        renderRunInstruction([...checkout.slice(0, -1), `${checkout.at(-1)};`, `rm -f ${bundle}`], {
           ...(continuation && { continuation }),
         }),
       ].join("\n");

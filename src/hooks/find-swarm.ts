@@ -1,11 +1,11 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { ShownSwarm } from "../domain/swarm-line.ts";
-import { glanceAtHolder } from "../state/glance-at-holder.ts";
+import type { SwarmLineInput } from "../domain/swarm-line.ts";
+import { findKernelLockHolder } from "../state/glance-at-holder.ts";
 import { readSmall } from "../state/read-small.ts";
 
 export interface FoundSwarm {
-  readonly swarm: ShownSwarm;
+  readonly swarm: SwarmLineInput;
   /** The path of the git folder that belongs to the swarm's worktree. */
   readonly gitFolder: string;
   /**
@@ -44,7 +44,11 @@ export function findSwarm(folder: string): FoundSwarm | null {
     const state: unknown = JSON.parse(text ?? "null");
     const swarm = parseShown(state, projectIdIn(gitFolder));
     if (swarm === null) return null;
-    return { swarm, gitFolder, isOwned: glanceAtHolder(join(gitFolder, "aimi", "owner.lock")) !== null };
+    return {
+      swarm,
+      gitFolder,
+      isOwned: findKernelLockHolder(join(gitFolder, "aimi", "owner.lock")) !== null,
+    };
   } catch {
     // `swarm status` reports an invalid state file; a hook shows nothing.
     return null;
@@ -77,15 +81,15 @@ const statuses: readonly unknown[] = ["pending", "running", "completed", "failed
  * Checks only those fields of a state that hooks show. Loading the full validator would take as long as
  * loading everything else. Null if the state is invalid or belongs to another project.
  */
-function parseShown(state: unknown, projectId: unknown): ShownSwarm | null {
+function parseShown(state: unknown, projectId: unknown): SwarmLineInput | null {
   const { swarmId, containers, project } = (state ?? {}) as Partial<
-    ShownSwarm & { project: { id: unknown } }
+    SwarmLineInput & { project: { id: unknown } }
   >;
   if (typeof projectId !== "string" || project?.id !== projectId) return null;
   if (typeof swarmId !== "string" || !/^[0-9a-f-]{36}$/.test(swarmId) || !Array.isArray(containers))
     return null;
   const isGood = containers.every(
-    ({ status, usage }: ShownSwarm["containers"][number]) =>
+    ({ status, usage }: SwarmLineInput["containers"][number]) =>
       statuses.includes(status) &&
       (usage === null || usage.costUsd === null || Number.isFinite(usage.costUsd)),
   );

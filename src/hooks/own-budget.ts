@@ -1,11 +1,11 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
-import type { SpendingKind } from "../domain/approved-commands.ts";
+import type { CommandSpendingKind } from "../domain/approved-commands.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { budgetVariable, hasBudget } from "../domain/own-budget.ts";
 import { readSmall } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
-import { type SessionFolders, whyChangeable } from "./own-program.ts";
+import { type SessionFolders, whyFileChangeable } from "./own-program.ts";
 
 /** The places from which the user's own budget settings come. */
 export interface BudgetFolders {
@@ -21,15 +21,15 @@ const maxSettingsBytes = 1024 * 1024;
  * settings file sets a budget. A budget in project files, on the command line or in the environment does not
  * count: an agent or the project may have written it.
  */
-export function whyUnbudgeted(
-  spends: SpendingKind,
+export function whySpendingUnlimited(
+  spends: CommandSpendingKind,
   { configFolder, env }: BudgetFolders,
   place: SessionFolders,
 ): string | null {
   const file = join(configFolder, "config.json");
   const wanted = `set swarmBudgetUsd in ${file}, and Claude Code no longer asks you`;
   if (!existsSync(file)) return `the command spends money, and you have set no budget: ${wanted}`;
-  const changeable = whyChangeable(file, place);
+  const changeable = whyFileChangeable(file, place);
   if (changeable !== null)
     return `the command spends money, and ${changeable}, so the budget in this settings file may not be yours`;
   const settings = parse(readSmall(realpathSync(file), maxSettingsBytes));
@@ -44,7 +44,7 @@ export function whyUnbudgeted(
  * Returns the reason why the existing swarm has no budget, else null. A swarm keeps the settings from its
  * start, so a budget that the user sets later does not limit it.
  */
-function whyBegunWithout(spends: SpendingKind, cwd: string): string | null {
+function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);

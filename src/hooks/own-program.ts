@@ -30,7 +30,7 @@ export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): strin
  * Checks each folder and link on the path to the program: a user who can change one of them decides what
  * runs.
  */
-export function whyReplaceable(
+export function whyProgramReplaceable(
   { program, parts, contents }: InstalledProgram,
   place: SessionFolders,
 ): string | null {
@@ -50,7 +50,7 @@ export function whyReplaceable(
 }
 
 /** Returns the reason why the agent or another user could change or replace a file; null if neither can. */
-export function whyChangeable(file: string, place: SessionFolders): string | null {
+export function whyFileChangeable(file: string, place: SessionFolders): string | null {
   return judgeOf(projectsOf(place))(file);
 }
 

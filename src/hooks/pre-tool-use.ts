@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
 import { parsePayload } from "./hook-payload.ts";
-import { type BudgetFolders, whyUnbudgeted } from "./own-budget.ts";
-import { isTaskFile, whyOutsideProject, whyReplaceable } from "./own-program.ts";
+import { type BudgetFolders, whySpendingUnlimited } from "./own-budget.ts";
+import { isTaskFile, whyOutsideProject, whyProgramReplaceable } from "./own-program.ts";
 
 /** The hook's answer to Claude Code about a command of the Bash tool. */
 export interface CommandAnswer {
@@ -32,7 +32,7 @@ export interface Installation extends BudgetFolders {
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
 /** Decides on a tool call. Malformed calls get no approval, but cause no error either. */
-export function answerCall(text: string, installation: Installation): CommandAnswer {
+export function decideToolCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
   if (!payload || typeof command !== "string") return silent("the tool call is not a call of Bash", null);
@@ -51,12 +51,12 @@ export function answerCall(text: string, installation: Installation): CommandAns
     if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
     const replaceable = used
-      ? whyReplaceable(used, place)
+      ? whyProgramReplaceable(used, place)
       : "the command's program is not the installed swarm";
     if (replaceable !== null) return silent(replaceable, command);
     const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
     if (outside !== undefined) return silent(`the task file ${outside} is outside .aimi/tasks`, command);
-    const unbudgeted = verdict.spends ? whyUnbudgeted(verdict.spends, installation, place) : null;
+    const unbudgeted = verdict.spends ? whySpendingUnlimited(verdict.spends, installation, place) : null;
     if (unbudgeted !== null) return { decision: "ask", why: unbudgeted, command };
   } catch (error) {
     return silent((error as Error).message, command);
@@ -76,7 +76,7 @@ function silent(why: string, command: string | null): CommandAnswer {
 }
 
 /** Renders the answer as JSON for Claude Code; an empty text for `silent`. */
-export function printedAnswer({ decision, why }: CommandAnswer): string {
+export function renderCommandAnswer({ decision, why }: CommandAnswer): string {
   if (decision === "silent") return "";
   const hookSpecificOutput = {
     hookEventName: "PreToolUse",

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { cleanText } from "../domain/clean-text.ts";
-import { swarmNews } from "../domain/swarm-line.ts";
+import { formatSessionContextLine } from "../domain/swarm-line.ts";
 import { logDecision } from "./decision-log.ts";
 import { findSwarm } from "./find-swarm.ts";
 import { readInput } from "./hook-payload.ts";
-import { answerCall, printedAnswer } from "./pre-tool-use.ts";
-import { statusLine } from "./status-line.ts";
+import { decideToolCall, renderCommandAnswer } from "./pre-tool-use.ts";
+import { renderStatusLine } from "./status-line.ts";
 
 export interface QuickContext {
   readonly folder: string;
@@ -26,7 +26,10 @@ export interface QuickContext {
  * files only and loads no npm packages. Errors are dropped, since no user would see them. Returns false for
  * all other commands.
  */
-export async function answerQuickly(words: readonly string[], placeOf: () => QuickContext): Promise<boolean> {
+export async function answerFastHook(
+  words: readonly string[],
+  placeOf: () => QuickContext,
+): Promise<boolean> {
   const place = placeOf();
   const [command, first, ...rest] = words;
   if (command === "hook" && first === "pre-tool-use") return answerPreToolUse(rest, place);
@@ -44,12 +47,12 @@ function answerPreToolUse(
   if (pluginRoot === null) return false;
   const input = readInput();
   if (input === null) return true;
-  const answer = answerCall(input, { root, pluginRoot, projectFolder, configFolder, env });
+  const answer = decideToolCall(input, { root, pluginRoot, projectFolder, configFolder, env });
   if (isExplained) {
     write(`${answer.decision}: ${cleanText(answer.why)}\n`);
     return true;
   }
-  const text = printedAnswer(answer);
+  const text = renderCommandAnswer(answer);
   if (text !== "") write(text);
   const { command } = answer;
   const concerns = answer.decision !== "silent" || command?.includes("/bin/swarm");
@@ -62,7 +65,7 @@ function greet(rest: readonly string[], { folder, root, write }: QuickContext): 
   if (pluginRoot === null) return false;
   const found = findSwarm(folder);
   const program = join(pluginRoot, "bin", "swarm");
-  const news = found && swarmNews(found.swarm, { isOwned: found.isOwned, program });
+  const news = found && formatSessionContextLine(found.swarm, { isOwned: found.isOwned, program });
   if (news !== null) write(`${news}\n`);
   return true;
 }
@@ -73,7 +76,7 @@ async function showStatusLine(words: readonly string[], { folder, write }: Quick
   if (!isKnown || more.length > 0) return false;
   const { isatty } = await import("node:tty");
   const input = isatty(0) ? "" : (readInput() ?? "");
-  const line = await statusLine(input, { folder, wrapped });
+  const line = await renderStatusLine(input, { folder, wrapped });
   if (line !== "") write(`${line}\n`);
   return true;
 }

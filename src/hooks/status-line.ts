@@ -1,5 +1,5 @@
 import { cleanText } from "../domain/clean-text.ts";
-import { swarmLine } from "../domain/swarm-line.ts";
+import { formatStatusLine } from "../domain/swarm-line.ts";
 import { findSwarm } from "./find-swarm.ts";
 
 const wrappedLimitMs = 2_000;
@@ -8,12 +8,12 @@ const wrappedLimitMs = 2_000;
  * Renders a line for Claude Code's status line from the state file alone; an empty text if there is no swarm.
  * `wrapped` is the shell command of another status line: it gets the same input, and its output comes first.
  */
-export async function statusLine(
+export async function renderStatusLine(
   input: string,
   { folder, wrapped }: { readonly folder: string; readonly wrapped: string | null },
 ): Promise<string> {
   const found = findSwarm(folderIn(input) ?? folder);
-  const ours = found && found.swarm.containers.length > 0 ? swarmLine(found.swarm, found) : "";
+  const ours = found && found.swarm.containers.length > 0 ? formatStatusLine(found.swarm, found) : "";
   if (wrapped === null) return ours;
   // Loads `child_process` only here, because it takes as long to load as all other modules together.
   const { spawnSync } = await import("node:child_process");

@@ -5,7 +5,7 @@ export interface BundleHeader {
   readonly prerequisites: readonly string[];
   readonly refs: readonly { readonly name: string; readonly id: string }[];
   /** The offset in bytes at which the pack begins. */
-  readonly packAt: number;
+  readonly packOffset: number;
 }
 
 /**
@@ -42,7 +42,7 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
     if (end < 0) return { problem: `the bundle's header does not end within ${maxHeaderBytes / 1024} KiB` };
     const line = bytes.toString("latin1", at, end);
     at = end + 1;
-    if (line === "") return { prerequisites, refs, packAt: at };
+    if (line === "") return { prerequisites, refs, packOffset: at };
     const [, prerequisite] = /^-([0-9a-f]{40})(?: .*)?$/s.exec(line) ?? [];
     const [, id, name] = /^([0-9a-f]{40}) ([\x21-\x7e\x80-\xff]+)$/.exec(line) ?? [];
     // git writes all prerequisites before the first ref, so refuse a later one.

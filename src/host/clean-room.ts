@@ -3,7 +3,7 @@ import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { type ObjectReader, objectReader } from "./object-reader.ts";
-import { type GitEnd, type GitRun, type GitStream, runGit, streamGit } from "./run-git.ts";
+import { type GitResult, type GitRunOptions, type GitStreamOptions, runGit, streamGit } from "./run-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
 /**
@@ -16,7 +16,7 @@ const maxMemory = "1g";
  * Arguments for git, with which git starts no other program, ignores the user's attributes, and flushes every
  * write to disk.
  */
-export const safeArguments: readonly string[] = [
+export const safeGitArguments: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
   ...["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"],
   ...["-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=false"],
@@ -24,15 +24,15 @@ export const safeArguments: readonly string[] = [
   ...["-c", "core.filesRefLockTimeout=5000", "-c", "core.packedRefsTimeout=5000"],
 ];
 
-export const safeEnvironment: Readonly<Record<string, string>> = {
+export const safeGitEnvironment: Readonly<Record<string, string>> = {
   ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_ATTR_NOSYSTEM: "1" },
   ...{ GIT_CONFIG_PARAMETERS: "", GIT_CONFIG_COUNT: "0", GIT_NO_LAZY_FETCH: "1" },
   ...{ GIT_GRAFT_FILE: "/nonexistent", GIT_ALLOC_LIMIT: maxMemory },
 };
 
-export interface RepoRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "limitMs"> {
-  /** The exit codes that are valid answers. Any other exit code throws GIT_FAILED. */
-  readonly answers?: readonly number[];
+export interface IsolatedGitRunOptions extends Pick<GitRunOptions, "input" | "env" | "maxBytes" | "limitMs"> {
+  /** The exit codes that are valid expectedExitCodes. Any other exit code throws GIT_FAILED. */
+  readonly expectedExitCodes?: readonly number[];
 }
 
 /**
@@ -42,18 +42,21 @@ export interface RepoRun extends Pick<GitRun, "input" | "env" | "maxBytes" | "li
 export interface IsolatedRepository {
   readonly folder: string;
   /** Runs git and returns how it ended. Does not throw if git fails. */
-  run(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<GitEnd>;
+  run(args: readonly string[], run?: Omit<IsolatedGitRunOptions, "expectedExitCodes">): Promise<GitResult>;
   /**
    * Runs git and returns its output and exit code. Throws GIT_FAILED unless the exit code is one of
-   * `answers`.
+   * `expectedExitCodes`.
    */
   git(
     args: readonly string[],
-    run?: RepoRun,
+    run?: IsolatedGitRunOptions,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
-  text(args: readonly string[], run?: Omit<RepoRun, "answers">): Promise<string>;
+  text(args: readonly string[], run?: Omit<IsolatedGitRunOptions, "expectedExitCodes">): Promise<string>;
   /** Runs git and streams its output, without a limit on the output's size. */
-  stream(args: readonly string[], run?: Pick<GitStream, "limitMs" | "onLate">): AsyncIterable<Uint8Array>;
+  stream(
+    args: readonly string[],
+    run?: Pick<GitStreamOptions, "limitMs" | "onLate">,
+  ): AsyncIterable<Uint8Array>;
   readonly objects: ObjectReader;
 }
 
@@ -83,25 +86,25 @@ export async function createIsolatedRepo(
   await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(forgiveMissing);
 
   const base: Readonly<Record<string, string>> = {
-    ...safeEnvironment,
+    ...safeGitEnvironment,
     ...{ GIT_DIR: folder, ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }) },
   };
   const always = { folder, env: base, limitMs: usualLimitMs, signal };
   const run: IsolatedRepository["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
-    runGit([...safeArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
-  const git: IsolatedRepository["git"] = async (args, { answers = [0], ...rest } = {}) => {
+    runGit([...safeGitArguments, ...args], { folder, ...rest, limitMs, signal, env: { ...base, ...env } });
+  const git: IsolatedRepository["git"] = async (args, { expectedExitCodes = [0], ...rest } = {}) => {
     const { exitCode, output, reason, isCut } = await run(args, rest);
     // If the caller set a limit, cut output is a valid answer, too.
     if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
-    if (exitCode === undefined || !answers.includes(exitCode))
+    if (exitCode === undefined || !expectedExitCodes.includes(exitCode))
       throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
     return { exitCode, output, isCut };
   };
   return {
     ...{ folder, run, git },
     text: async (args, options) => (await git(args, options)).output.toString(),
-    stream: (args, options) => streamGit([...safeArguments, ...args], { ...always, ...options }),
-    objects: objectReader(safeArguments, always),
+    stream: (args, options) => streamGit([...safeGitArguments, ...args], { ...always, ...options }),
+    objects: objectReader(safeGitArguments, always),
   };
 }
 
@@ -112,13 +115,15 @@ export async function isAncestor(
   commit: string,
 ): Promise<boolean> {
   if (await areNearbyAncestors(repo.objects, [ancestor], commit)) return true;
-  const result = await repo.git(["merge-base", "--is-ancestor", ancestor, commit], { answers: [0, 1] });
+  const result = await repo.git(["merge-base", "--is-ancestor", ancestor, commit], {
+    expectedExitCodes: [0, 1],
+  });
   return result.exitCode === 0;
 }
 
 /** Returns whether the repository has all of these IDs as commits. */
 export async function areCommits(repo: IsolatedRepository, ids: readonly string[]): Promise<boolean> {
-  return (await repo.objects.about(ids)).every((facts) => facts?.type === "commit");
+  return (await repo.objects.readFacts(ids)).every((facts) => facts?.type === "commit");
 }
 
 /** Quotes a path for git's list of alternates, so that the path may contain any characters. */

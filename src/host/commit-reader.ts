@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
-import { makeOwnFolder } from "./own-folder.ts";
-import { type GitRun, runGit } from "./run-git.ts";
+import { createProcessFolder } from "./own-folder.ts";
+import { type GitRunOptions, runGit } from "./run-git.ts";
 
 /**
  * Environment variables that make git ignore the user's and the system's settings in the temporary
@@ -12,7 +12,7 @@ import { type GitRun, runGit } from "./run-git.ts";
  */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
-interface GitOptions extends Pick<GitRun, "input" | "env" | "signal"> {
+interface GitOptions extends Pick<GitRunOptions, "input" | "env" | "signal"> {
   readonly cwd?: string;
 }
 
@@ -53,7 +53,7 @@ export function commitReader(folder: string): CommitReader {
 
     async bundle(commit, branch, signal, without) {
       await using undo = new AsyncDisposableStack();
-      const { folder: temporary } = undo.use(await makeOwnFolder(tmpdir(), "swarm-bundle-"));
+      const { folder: temporary } = undo.use(await createProcessFolder(tmpdir(), "swarm-bundle-"));
       // Use a temporary repository that borrows the user's objects. So the user's repository gets no new ref,
       // and its settings do not apply.
       const borrowing = join(temporary, "borrowing.git");

@@ -12,7 +12,7 @@ const variables = [
 ];
 
 /** Lists the names of the credentials that are present, never their values. */
-export async function presentCredentials(env: Environment, { home }: UserFolders): Promise<string[]> {
+export async function findCredentialNames(env: Environment, { home }: UserFolders): Promise<string[]> {
   const login = join(".claude", ".credentials.json");
   const hasLogin = await access(join(home, login)).then(
     () => true,

@@ -5,14 +5,14 @@ export interface EngineNetwork {
   readonly bridge: string;
   readonly chain: string;
   /** The second number of the address range 10.x.0.0/16. */
-  readonly octet: number;
+  readonly secondOctet: number;
 }
 
-export const firstOctet = 214;
-export const lastOctet = 239;
+export const minSecondOctet = 214;
+export const maxSecondOctet = 239;
 
 /** Chooses the second number of an address range 10.x.0.0/16 that overlaps no route of this machine. */
-export async function chooseOctet(seed: string): Promise<number> {
+export async function chooseSecondOctet(seed: string): Promise<number> {
   const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
   if (exitCode !== 0)
     throw new SwarmError("ENGINE_FAILED", {
@@ -28,15 +28,15 @@ export async function chooseOctet(seed: string): Promise<number> {
     });
   // Each engine starts its search at another number, so that two engines that start at once seldom choose the
   // same one.
-  const count = lastOctet - firstOctet + 1;
+  const count = maxSecondOctet - minSecondOctet + 1;
   const start = Number.parseInt(seed, 16) % count;
   for (let tried = 0; tried < count; tried += 1) {
-    const octet = firstOctet + ((start + tried) % count);
+    const octet = minSecondOctet + ((start + tried) % count);
     if (!touches(octet)) return octet;
   }
   throw new SwarmError("ENGINE_FAILED", {
     operation: "get an address range for its networks",
-    reason: `every network from 10.${firstOctet}.0.0/16 to 10.${lastOctet}.0.0/16 is in use`,
+    reason: `every network from 10.${minSecondOctet}.0.0/16 to 10.${maxSecondOctet}.0.0/16 is in use`,
   });
 }
 
@@ -44,18 +44,18 @@ export async function chooseOctet(seed: string): Promise<number> {
  * Creates the bridge and the iptables chains. The engine's daemon runs with --iptables=false, because two
  * daemons that write the DOCKER chains delete each other's rules.
  */
-export async function openNetwork(network: EngineNetwork): Promise<void> {
-  const { bridge, chain, octet } = network;
+export async function createEngineNetwork(network: EngineNetwork): Promise<void> {
+  const { bridge, chain, secondOctet } = network;
   await closeChains(network);
   await run("ip", "link", "add", "name", bridge, "type", "bridge");
   // Give the bridge a fixed MAC address. Otherwise it has the lowest address of its containers, which changes
   // when containers come and go, and the other containers lose the connection to the bridge.
-  const address = ["02", "42", "0a", octet.toString(16).padStart(2, "0"), "00", "01"].join(":");
+  const address = ["02", "42", "0a", secondOctet.toString(16).padStart(2, "0"), "00", "01"].join(":");
   await must("ip", "link", "set", bridge, "address", address);
   // Remove old IP addresses: a bridge left over from an earlier engine may have another one, and the daemon
   // would use the first.
   await run("ip", "-4", "addr", "flush", "dev", bridge);
-  await must("ip", "addr", "replace", `10.${octet}.0.1/24`, "dev", bridge);
+  await must("ip", "addr", "replace", `10.${secondOctet}.0.1/24`, "dev", bridge);
   await must("ip", "link", "set", bridge, "up");
 
   const range = rangeOf(network);
@@ -103,25 +103,25 @@ export async function openNetwork(network: EngineNetwork): Promise<void> {
  * Removes everything that `openNetwork` created, and the bridges of networks that the engine created in its
  * address range.
  */
-export async function closeNetwork(network: EngineNetwork): Promise<void> {
+export async function removeEngineNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
   const { stdout } = await run("ip", "-4", "-o", "addr", "show");
   const ours = stdout.split("\n").flatMap((line) => {
     const [, name, octet] = /^\d+:\s+(br-[0-9a-f]{12})\s+inet 10\.(\d+)\./.exec(line) ?? [];
-    return name !== undefined && Number(octet) === network.octet ? [name] : [];
+    return name !== undefined && Number(octet) === network.secondOctet ? [name] : [];
   });
   for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
 }
 
 /** Returns the flags that make the engine's daemon use only this network. */
-export function daemonFlags({ bridge, octet }: EngineNetwork): string[] {
+export function daemonFlags({ bridge, secondOctet }: EngineNetwork): string[] {
   return [
     "--bridge",
     bridge,
     "--iptables=false",
     "--ip6tables=false",
     "--default-address-pool",
-    `base=10.${octet}.128.0/17,size=24`,
+    `base=10.${secondOctet}.128.0/17,size=24`,
   ];
 }
 
@@ -136,8 +136,8 @@ async function closeChains({ chain }: EngineNetwork): Promise<void> {
   }
 }
 
-function rangeOf({ octet }: EngineNetwork): string {
-  return `10.${octet}.0.0/16`;
+function rangeOf({ secondOctet }: EngineNetwork): string {
+  return `10.${secondOctet}.0.0/16`;
 }
 
 async function must(program: string, ...args: string[]): Promise<void> {

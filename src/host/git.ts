@@ -1,4 +1,4 @@
-import type { Git } from "../ports/project-files.ts";
+import type { GitQueries } from "../ports/project-files.ts";
 import { runGit } from "./run-git.ts";
 import { gitFailure } from "./start-git.ts";
 
@@ -18,7 +18,7 @@ const noPrograms: readonly string[] = [
 ];
 
 /** Runs git in one folder, without a shell and without prompts. */
-export function gitIn(folder: string): Git {
+export function createGit(folder: string): GitQueries {
   const git = async (...args: string[]) => {
     const { output, ...end } = await runGit([...noPrograms, ...args], { folder });
     return { ...end, stdout: output.toString().trimEnd() };

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { SwarmError } from "../domain/errors.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { findProgram } from "./engine-packages.ts";
-import { makeOwnFolder } from "./own-folder.ts";
+import { createProcessFolder } from "./own-folder.ts";
 import type { Environment } from "./user-folders.ts";
 
 export interface ImageSourcesDeps {
@@ -42,7 +42,7 @@ export function imageSources({
       await mkdir(cacheFolder, { recursive: true });
       // Download into a folder of this process's own, and then rename the file, so that the cache has only
       // complete files. npm verifies the registry's checksum.
-      await using own = await makeOwnFolder(cacheFolder, "download-");
+      await using own = await createProcessFolder(cacheFolder, "download-");
       const { folder } = own;
       const { execa } = await import("execa");
       const { failed, stderr, stdout, code } = await execa(
@@ -66,7 +66,7 @@ export function imageSources({
 
     async *makeRootFilesystem(release, onStep, signal) {
       await refuseWithout(env);
-      await using own = await makeOwnFolder(tmpdir(), "swarm-root-");
+      await using own = await createProcessFolder(tmpdir(), "swarm-root-");
       const { folder } = own;
       await debootstrap(env, release, join(folder, "root"), onStep, signal);
       onStep("Packing the root filesystem");

@@ -30,7 +30,7 @@ async function realOf(path: string): Promise<string> {
  * Returns the path of one of swarm's files in `.aimi`. Throws FILE_FAILED if a link leads out of the
  * repository.
  */
-export async function ownFile(root: string, name: string): Promise<string> {
+export async function resolveSwarmFile(root: string, name: string): Promise<string> {
   const file = join(root, ".aimi", name);
   if (await liesInside(root, file)) return file;
   throw new SwarmError("FILE_FAILED", {

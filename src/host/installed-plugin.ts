@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { cleanText } from "../domain/clean-text.ts";
-import type { ReplayedHook } from "../ports/claude-code.ts";
+import type { HookTestResult } from "../ports/claude-code.ts";
 
 const pluginName = "aimi@aimi";
 const limitMs = 20_000;
@@ -11,7 +11,7 @@ const limitMs = 20_000;
  * Finds the plugin that is installed in Claude Code and tests its hook with two sample calls. Returns null if
  * the plugin is not installed.
  */
-export async function replayInstalledHook(home: string, cwd: string): Promise<ReplayedHook | null> {
+export async function replayInstalledHook(home: string, cwd: string): Promise<HookTestResult | null> {
   const settings = join(home, ".claude");
   const { plugins } = await readJson(join(settings, "plugins", "installed_plugins.json"));
   const [entry] = plugins?.[pluginName] ?? [];
@@ -28,7 +28,7 @@ export async function replayInstalledHook(home: string, cwd: string): Promise<Re
 export async function replayHook(
   place: string,
   { cwd, isEnabled }: { readonly cwd: string; readonly isEnabled: boolean },
-): Promise<ReplayedHook> {
+): Promise<HookTestResult> {
   const hook = join(place, "hooks", "auto-approve-cli.sh");
   const program = join(place, "bin", "swarm");
   const ours = payload(`${program} status --json`, cwd);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { parseReference, pathBelow } from "../domain/secret-reference.ts";
+import { expandHomeFolder, parseReference } from "../domain/secret-reference.ts";
 
 /** The login of a subscription, in Claude Code's format. */
 export interface Login {
@@ -34,7 +34,7 @@ export async function writeLogin(
   if (parsed.kind !== "file") return false;
   try {
     // Resolve a link first, so that the link stays and its target is replaced.
-    const real = await realpath(pathBelow(home, parsed.path));
+    const real = await realpath(expandHomeFolder(home, parsed.path));
     const fields = fieldsOf(await readFile(real, "utf8"));
     const login = loginIn(fields);
     if (fields === null || login === null) return false;

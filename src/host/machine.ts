@@ -2,7 +2,7 @@ import { readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { MachineFacts } from "../ports/machine.ts";
-import { ownSecret } from "./own-secret.ts";
+import { readOrCreateSecret } from "./own-secret.ts";
 
 /** Finds the CPUs, memory, operating system and rights of this machine. */
 export async function machineFacts(): Promise<MachineFacts> {
@@ -27,7 +27,7 @@ export async function freeBytes(path: string): Promise<number> {
 export async function machineId(stateFolder: string): Promise<string> {
   const own = (await readFile("/etc/machine-id", "utf8").catch(() => "")).trim();
   if (/^[0-9a-f]{32}$/.test(own)) return own;
-  return ownSecret(join(stateFolder, "machine-id"), { bytes: 16 });
+  return readOrCreateSecret(join(stateFolder, "machine-id"), { bytes: 16 });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { CommitsToMerge, MergedBase } from "../ports/work-repository.ts";
+import type { CommitsToMerge, MergeResult } from "../ports/work-repository.ts";
 import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 
 /**
@@ -14,7 +14,10 @@ const merger = { name: "swarm", email: "swarm@localhost" };
  * Merges without a working tree, an index or merge drivers, because the content of files must not decide
  * which program runs.
  */
-export async function mergeBases(repo: IsolatedRepository, commits: readonly string[]): Promise<MergedBase> {
+export async function mergeIntoOneCommit(
+  repo: IsolatedRepository,
+  commits: readonly string[],
+): Promise<MergeResult> {
   let merged: string | null = null;
   for (const commit of new Set(commits)) {
     if (merged === null || (await isAncestor(repo, merged, commit))) {
@@ -47,7 +50,7 @@ export async function conflictsOf(
 export async function mergeTwo(
   repo: IsolatedRepository,
   { ours, theirs, message }: CommitsToMerge,
-): Promise<MergedBase> {
+): Promise<MergeResult> {
   const { tree, conflicts } = await mergeTrees(repo, ours, theirs);
   if (conflicts.length > 0) return { kind: "conflict", files: conflicts };
   return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
@@ -95,7 +98,7 @@ interface MergedTree {
 async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string): Promise<MergedTree> {
   const { exitCode, output, isCut } = await repo.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
-    { answers: [0, 1], maxBytes: maxNamesBytes },
+    { expectedExitCodes: [0, 1], maxBytes: maxNamesBytes },
   );
   // git lists files only if there is a conflict, so output that reached the limit means a conflict.
   const isConflict = exitCode === 1 || isCut;

@@ -9,12 +9,15 @@ import { liesInside } from "./inside.ts";
  * The file with the report of a swarm's last merge, in the swarm's folder. If the file is lost, another merge
  * creates it again.
  */
-export interface MergeFile {
+export interface MergeReportFile {
   read(swarmId: string): Promise<MergeReport | null>;
   write(report: MergeReport): Promise<void>;
 }
 
-export function mergeFile(root: string, isMergeReport: (value: unknown) => Promise<boolean>): MergeFile {
+export function openMergeReportFile(
+  root: string,
+  isMergeReport: (value: unknown) => Promise<boolean>,
+): MergeReportFile {
   const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
   return {
     /** Reads the report; returns null if the file is missing or invalid. */

@@ -1,28 +1,28 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { RefMove } from "../ports/work-repository.ts";
-import { safeArguments, safeEnvironment } from "./clean-room.ts";
+import { safeGitArguments, safeGitEnvironment } from "./clean-room.ts";
 import { runGit } from "./run-git.ts";
 
 export interface FoundRef {
   readonly name: string;
   readonly commit: string;
   /** The target of a symbolic ref, or null for an ordinary ref. */
-  readonly standsFor: string | null;
+  readonly symbolicTarget: string | null;
 }
 
 /** Reads and moves the refs of a repository without running its hooks. */
 export interface Refs {
   /** Finds the refs with these names, and all refs below them as if they were folders. */
-  at(names: readonly string[]): Promise<FoundRef[]>;
+  find(names: readonly string[]): Promise<FoundRef[]>;
   /** Returns whether any ref contains a commit. The commit must exist in this repository. */
-  haveAny(commit: string): Promise<boolean>;
+  containCommit(commit: string): Promise<boolean>;
   /** Moves a ref, but only if it is at `move.old`; never by force. */
-  move(move: RefMove, why: string): Promise<RefMoved>;
+  move(move: RefMove, why: string): Promise<RefMoveResult>;
   /** Returns the output of `git worktree list`, which changes nothing. */
   worktrees(): Promise<string>;
 }
 
-export type RefMoved =
+export type RefMoveResult =
   | { readonly kind: "moved" }
   | { readonly kind: "elsewhere"; readonly found: string | null }
   | { readonly kind: "failed"; readonly reason: string };
@@ -34,9 +34,9 @@ const mover = { GIT_COMMITTER_NAME: "swarm", GIT_COMMITTER_EMAIL: "swarm@localho
 
 export function refsIn(commonFolder: string): Refs {
   const run = (args: readonly string[]) =>
-    runGit([...safeArguments, ...args], {
+    runGit([...safeGitArguments, ...args], {
       ...{ folder: commonFolder, limitMs: 60_000 },
-      env: { ...safeEnvironment, ...mover, GIT_DIR: commonFolder },
+      env: { ...safeGitEnvironment, ...mover, GIT_DIR: commonFolder },
     });
   const text = async (args: readonly string[]): Promise<string> => {
     const { exitCode, output, reason } = await run(args);
@@ -44,20 +44,20 @@ export function refsIn(commonFolder: string): Refs {
     return output.toString();
   };
 
-  const at: Refs["at"] = async (names) => {
+  const find: Refs["find"] = async (names) => {
     const format = "%(refname) %(objectname) %(symref)";
     const rows = (await text(["for-each-ref", `--format=${format}`, "--end-of-options", ...names])).split(
       "\n",
     );
     return rows.filter(Boolean).map((row) => {
-      const [found = "", commit = "", standsFor = ""] = row.split(" ");
-      return { name: found, commit, standsFor: standsFor || null };
+      const [found = "", commit = "", symbolicTarget = ""] = row.split(" ");
+      return { name: found, commit, symbolicTarget: symbolicTarget || null };
     });
   };
 
   return {
-    at,
-    haveAny: async (commit) =>
+    find,
+    containCommit: async (commit) =>
       (await text(["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${commit}`])) !== "",
     worktrees: () => text(["worktree", "list", "--porcelain", "-z"]),
 
@@ -67,7 +67,7 @@ export function refsIn(commonFolder: string): Refs {
         ...["--end-of-options", ref, commit, old ?? nobody],
       ]);
       if (exitCode === 0) return { kind: "moved" };
-      const found = (await at([ref])).find(({ name }) => name === ref)?.commit ?? null;
+      const found = (await find([ref])).find(({ name }) => name === ref)?.commit ?? null;
       if (found === commit) return { kind: "moved" };
       return found === old ? { kind: "failed", reason } : { kind: "elsewhere", found };
     },

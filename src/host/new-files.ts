@@ -1,14 +1,14 @@
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import type { NewFiles } from "../ports/project-files.ts";
+import type { ProjectFileWriter } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
 /**
  * Writes files that belong to the user of a repository: creates them if absent and appends lines, but never
  * overwrites them.
  */
-export function newFilesIn(root: string): NewFiles {
+export function createNewFilesWriter(root: string): ProjectFileWriter {
   return {
     async writeIfAbsent(file, content) {
       const path = await locate(root, file);

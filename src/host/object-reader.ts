@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
-import type { GitStart } from "./start-git.ts";
-import { type GitTalk, startInteractiveGit } from "./talk-to-git.ts";
+import type { GitStartOptions } from "./start-git.ts";
+import { type InteractiveGit, startInteractiveGit } from "./talk-to-git.ts";
 
 export interface ObjectFacts {
   readonly id: string;
@@ -17,24 +17,24 @@ export interface ObjectReader extends AsyncDisposable {
    * Returns facts about the objects in the order of the names, with null for a name that has no object in
    * this repository.
    */
-  about(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
+  readFacts(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
   /** Yields the content of each object, of any type and size. The caller must check the sizes first. */
-  contents(ids: readonly string[]): AsyncGenerator<Buffer>;
+  readContents(ids: readonly string[]): AsyncGenerator<Buffer>;
 }
 
 /** The maximum number of requests to write before reading their answers. */
 const maxPending = 500;
 
 /** Creates an object reader. It starts its git process at the first request. */
-export function objectReader(args: readonly string[], start: GitStart): ObjectReader {
-  let talk: GitTalk | undefined;
+export function objectReader(args: readonly string[], start: GitStartOptions): ObjectReader {
+  let talk: InteractiveGit | undefined;
   /**
    * Resolves when the previous call has ended. git answers in the order of the requests, so calls run one at
    * a time.
    */
   let last: Promise<unknown> = Promise.resolve();
 
-  const ask = (command: "info" | "contents", names: readonly string[]): GitTalk => {
+  const ask = (command: "info" | "contents", names: readonly string[]): InteractiveGit => {
     talk ??= startInteractiveGit([...args, "cat-file", "--batch-command"], start);
     talk.write(names.map((name) => `${command} ${name}\n`).join(""));
     return talk;
@@ -50,7 +50,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
   };
 
   return {
-    async about(names) {
+    async readFacts(names) {
       using _turn = await turn();
       const found: (ObjectFacts | null)[] = [];
       for (const some of slices(names)) {
@@ -60,7 +60,7 @@ export function objectReader(args: readonly string[], start: GitStart): ObjectRe
       return found;
     },
 
-    async *contents(ids) {
+    async *readContents(ids) {
       using _turn = await turn();
       for (const some of slices(ids)) {
         const { line, bytes } = ask("contents", some);

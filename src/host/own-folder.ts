@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 
 /** A folder that only this process uses. Disposing removes the folder. */
-export interface OwnFolder extends AsyncDisposable {
+export interface ProcessFolder extends AsyncDisposable {
   readonly folder: string;
 }
 
@@ -12,7 +12,7 @@ export interface OwnFolder extends AsyncDisposable {
  * Creates a folder whose name contains the ID of this process. Also removes folders of the same kind that
  * killed processes left behind.
  */
-export async function makeOwnFolder(parent: string, kind = ""): Promise<OwnFolder> {
+export async function createProcessFolder(parent: string, kind = ""): Promise<ProcessFolder> {
   await removeLeftovers(parent, kind);
   const folder = join(parent, `${kind}${thisHost()}.${process.pid}.${randomBytes(9).toString("hex")}`);
   await mkdir(folder, { mode: 0o700 });

@@ -4,7 +4,10 @@ import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /** Returns a random secret in hexadecimal digits. Creates the secret at first use and stores it in a file. */
-export async function ownSecret(file: string, { bytes }: { readonly bytes: number }): Promise<string> {
+export async function readOrCreateSecret(
+  file: string,
+  { bytes }: { readonly bytes: number },
+): Promise<string> {
   const read = async (): Promise<string> => {
     const found = (await readFile(file, "utf8")).trim();
     if (!/^[0-9a-f]+$/.test(found) || found.length !== 2 * bytes)

@@ -5,9 +5,9 @@ import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
 /** Names of swarm's own files in `outputs/`, where the output files of a task lie, too. */
-export const ownOutputs: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
+export const swarmOutputNames: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 
-const asideAs = (name: string): string => (ownOutputs.includes(name) ? `task-${name}` : name);
+const asideAs = (name: string): string => (swarmOutputNames.includes(name) ? `task-${name}` : name);
 
 /** The maximum length of the list of output files: a task may write a million files. */
 const listed = { items: 10_000, characters: 1024 * 1024 };
@@ -22,7 +22,7 @@ export async function placeOutputs(
   expected: readonly string[],
 ): Promise<CollectedOutputs> {
   for await (const name of namesIn(outputs))
-    if (!ownOutputs.includes(name)) await removeTree(join(outputs, name));
+    if (!swarmOutputNames.includes(name)) await removeTree(join(outputs, name));
   // A task's file with the name of one of swarm's own files gets the prefix `task-`, so that swarm's file
   // keeps its name.
   for await (const name of namesIn(collected))
@@ -32,7 +32,7 @@ export async function placeOutputs(
   const files = new BoundedList<string>(listed);
   const missing = new Map(expected.map((path) => [asideAs(path), path]));
   for await (const file of filesBelow(outputs, "")) {
-    if (ownOutputs.includes(file)) continue;
+    if (swarmOutputNames.includes(file)) continue;
     files.add(file, file.length);
     // An expected folder counts as present if it contains a file.
     if (missing.size > 0)

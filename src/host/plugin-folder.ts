@@ -24,7 +24,7 @@ export async function writePluginFolder(
   const digest = digestOf(files);
   const parent = dirname(target);
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await using _held = await lock.hold(lockWaitMs);
+  await using _held = await lock.acquire(lockWaitMs);
   if ((await readFile(join(target, "digest"), "utf8").catch(() => "")) === digest) return;
   for (const name of await readdir(parent))
     if (/^plugin-(?:new|old)-/.test(name)) await rm(join(parent, name), { recursive: true, force: true });

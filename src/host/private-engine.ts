@@ -8,13 +8,13 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { PrivateEngine, PrivateEngineStatus, StartOptions } from "../ports/private-engine.ts";
 import {
-  chooseOctet,
-  closeNetwork,
+  chooseSecondOctet,
+  createEngineNetwork,
   daemonFlags,
   type EngineNetwork,
-  firstOctet,
-  lastOctet,
-  openNetwork,
+  maxSecondOctet,
+  minSecondOctet,
+  removeEngineNetwork,
 } from "./engine-network.ts";
 import { findProgram, installPackages, missingPackages } from "./engine-packages.ts";
 import { daemonRuntimes } from "./engine-runtimes.ts";
@@ -82,7 +82,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       files.config,
       `${JSON.stringify({ runtimes: await daemonRuntimes(env) }, null, 2)}\n`,
     );
-    await openNetwork(network);
+    await createEngineNetwork(network);
     onStep("Starting the private Docker daemon");
     return runDaemon(files, network, () => answers(endpoint));
   };
@@ -115,7 +115,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       }
 
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await using _held = await lock.hold(2 * readyMs, signal);
+      await using _held = await lock.acquire(2 * readyMs, signal);
       // Another process may have started the engine while this one waited for the lock.
       if (await answers(endpoint)) return status();
       // Wait for a busy daemon instead of restarting it, so that its containers keep running.
@@ -124,11 +124,14 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await rm(files.log, { force: true });
       const known = await readRecord(files.record);
       if (reset) await setAside(files.data, onStep);
-      const network = networkOf(folder, known?.octet ?? (await chooseOctet(hashOf(folder))));
-      const record: EngineRecord = { octet: network.octet, started: !reset && (known?.started ?? false) };
+      const network = networkOf(folder, known?.octet ?? (await chooseSecondOctet(hashOf(folder))));
+      const record: EngineRecord = {
+        octet: network.secondOctet,
+        started: !reset && (known?.started ?? false),
+      };
       await writeRecord(files.record, record);
       await using undo = new AsyncDisposableStack();
-      undo.defer(() => closeNetwork(network));
+      undo.defer(() => removeEngineNetwork(network));
 
       let problem = await startOnce(network, onStep);
       if (problem !== null) {
@@ -151,9 +154,9 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
     async stop({ onStep }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await using _held = await lock.hold(2 * readyMs);
+      await using _held = await lock.acquire(2 * readyMs);
       const known = await readRecord(files.record);
-      const network = networkOf(folder, known?.octet ?? firstOctet);
+      const network = networkOf(folder, known?.octet ?? minSecondOctet);
       // The containers of a killed daemon keep running, and only a daemon can end them properly.
       if (known && (await findDaemon(files)).length === 0 && (await hasContainers(network))) {
         const problem = await startOnce(network, onStep);
@@ -172,7 +175,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       await Promise.all([unmountBelow(files.data), unmountBelow(files.exec)]);
       await rm(files.exec, { recursive: true, force: true });
       if (files.run !== folder) await rm(files.run, { recursive: true, force: true });
-      await closeNetwork(network);
+      await removeEngineNetwork(network);
       if (await answers(endpoint))
         throw new SwarmError("ENGINE_STOP_FAILED", {
           reason: `an engine still answers at ${endpoint}`,
@@ -214,8 +217,8 @@ function filesOf(folder: string): EngineFiles {
   };
 }
 
-function networkOf(folder: string, octet: number): EngineNetwork {
-  return { bridge: `aimi-${hashOf(folder)}`, chain: `AIMI-${hashOf(folder)}`, octet };
+function networkOf(folder: string, secondOctet: number): EngineNetwork {
+  return { bridge: `aimi-${hashOf(folder)}`, chain: `AIMI-${hashOf(folder)}`, secondOctet };
 }
 
 function hashOf(folder: string): string {
@@ -355,7 +358,7 @@ async function registeredRuntimes(config: string): Promise<string[]> {
 async function readRecord(file: string): Promise<EngineRecord | null> {
   try {
     const { octet, started } = JSON.parse(await readFile(file, "utf8"));
-    return Number.isInteger(octet) && octet >= firstOctet && octet <= lastOctet
+    return Number.isInteger(octet) && octet >= minSecondOctet && octet <= maxSecondOctet
       ? { octet, started: started === true }
       : null;
   } catch {

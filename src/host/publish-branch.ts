@@ -1,6 +1,6 @@
 import { findBranchProblem, isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
-import type { BranchObstacle, Published, WorkToPublish } from "../ports/work-repository.ts";
+import type { BranchObstacle, PublishResult, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { type FoundRef, type Refs, refsIn } from "./move-ref.ts";
@@ -18,19 +18,19 @@ interface PublishDeps {
  */
 export async function publishBranch(
   { commonFolder, repo }: PublishDeps,
-  { commit, base, branch, fallback, beforeMove = async () => {} }: WorkToPublish,
-): Promise<Published> {
+  { commit, base, branch, fallbackBranch, beforeMove = async () => {} }: WorkToPublish,
+): Promise<PublishResult> {
   if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is not a descendant of ${base}`);
   const refs = refsIn(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
-  const there = await refsAround(refs, [branch, fallback].filter(isBranchName));
-  const held = await holderOf({ repo, there }, [branch, fallback], commit);
+  const there = await refsAround(refs, [branch, fallbackBranch].filter(isBranchName));
+  const held = await holderOf({ repo, there }, [branch, fallbackBranch], commit);
   const obstacles: BranchObstacle[] = [];
-  const found = (name: string): Published => ({
+  const found = (name: string): PublishResult => ({
     ...{ kind: "published", ref: heads + name, old: commit, how: "found", aside: obstacles[0] ?? null },
   });
 
-  for (const name of [branch, fallback]) {
+  for (const name of [branch, fallbackBranch]) {
     if (name === held) return found(name);
     const verdict = await judge({ repo, there, used }, name, commit);
     if ("why" in verdict) {
@@ -77,7 +77,7 @@ async function holderOf(
 ): Promise<string | null> {
   for (const name of names) {
     const at = there.find((ref) => ref.name === heads + name);
-    if (at && at.standsFor === null && (await hasCommit(repo, at.commit, commit))) return name;
+    if (at && at.symbolicTarget === null && (await hasCommit(repo, at.commit, commit))) return name;
   }
   return null;
 }
@@ -113,8 +113,12 @@ async function judge(
       reason: `git cannot have this branch together with the branch ${cleanText(other.name.slice(heads.length))}`,
     };
   if (!own) return { at: null };
-  if (own.standsFor !== null)
-    return { branch, why: "alias", reason: `the branch is a symbolic ref to ${cleanText(own.standsFor)}` };
+  if (own.symbolicTarget !== null)
+    return {
+      branch,
+      why: "alias",
+      reason: `the branch is a symbolic ref to ${cleanText(own.symbolicTarget)}`,
+    };
   if (commit === null || (await hasCommit(repo, commit, own.commit))) return { at: own.commit };
   return {
     branch,
@@ -145,7 +149,7 @@ async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRe
   const firsts = names.map((name) => remotes + name.split("/")[0]);
   const patterns = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
   // Without any pattern, git would list all refs.
-  return patterns.length === 0 ? [] : refs.at(patterns);
+  return patterns.length === 0 ? [] : refs.find(patterns);
 }
 
 /** Returns whether one ref lies below the other. git cannot have both. */

@@ -3,7 +3,7 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { createIsolatedRepo, type IsolatedRepository } from "./clean-room.ts";
-import { makeOwnFolder } from "./own-folder.ts";
+import { createProcessFolder } from "./own-folder.ts";
 
 /** A new folder that only this user can enter. Disposing removes the folder. */
 export interface Quarantine extends AsyncDisposable {
@@ -23,7 +23,7 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
   const parent = join(commonFolder, "aimi", "quarantine");
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const undo = new AsyncDisposableStack();
-  const { folder } = undo.use(await makeOwnFolder(parent));
+  const { folder } = undo.use(await createProcessFolder(parent));
   return {
     folder,
     async openRepo(newObjects) {

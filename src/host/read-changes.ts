@@ -1,6 +1,6 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { hasChangedScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
-import { nameOf } from "../domain/tree-path.ts";
+import { baseNameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { IsolatedRepository } from "./clean-room.ts";
 import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
@@ -69,7 +69,7 @@ export async function readSensitivePaths(
   };
   const unread = await readChangedEntries(repo.objects, {
     ...{ base, tip },
-    async see(entry) {
+    async onEntry(entry) {
       if (isGone(entry)) {
         deletedTotal += 1;
         if (deleted.length < maxShown) deleted.push(cleanText(entry.path));
@@ -94,7 +94,7 @@ function isLink({ mode }: ChangedEntry): boolean {
 }
 
 function isManifest({ mode, path }: ChangedEntry): boolean {
-  return mode.startsWith("100") && nameOf(path).toLowerCase() === "package.json";
+  return mode.startsWith("100") && baseNameOf(path).toLowerCase() === "package.json";
 }
 
 /**
@@ -164,7 +164,7 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
 /** Implements `readPatch` of `WorkRepository`. */
 export async function readPatch(
   repo: IsolatedRepository,
-  { base, tip, see }: PatchToRead,
+  { base, tip, onLine }: PatchToRead,
 ): Promise<{ readonly isCut: boolean }> {
   let isCut = false;
   let bytes = 0;
@@ -189,7 +189,7 @@ export async function readPatch(
       yield chunk;
     }
   };
-  for await (const line of splitStream(counted(), lines)) see(line);
+  for await (const line of splitStream(counted(), lines)) onLine(line);
   return { isCut };
 }
 

@@ -1,9 +1,9 @@
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { joinPath } from "../domain/tree-path.ts";
-import type { Refusal } from "../ports/work-repository.ts";
+import type { BundleRefusal } from "../ports/work-repository.ts";
 import type { ObjectReader } from "./object-reader.ts";
-import { pairsOf, type TreeRow } from "./read-tree.ts";
+import { pairTreeEntries, type TreeRow } from "./read-tree.ts";
 
 /** A file that differs between two commits. */
 export interface ChangedEntry {
@@ -15,8 +15,8 @@ export interface ChangedEntry {
 }
 
 /** The reason why the reader did not read all differences. */
-export interface Unread {
-  readonly why: Extract<Refusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
+export interface UnreadReason {
+  readonly why: Extract<BundleRefusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
   readonly reason: string;
 }
 
@@ -26,7 +26,7 @@ export interface TreeLimits {
   readonly maxDepth: number;
   /** The maximum length of one path, and of all changed paths together, in bytes. */
   readonly maxPathBytes: number;
-  readonly maxBytesOfPaths: number;
+  readonly maxTotalPathBytes: number;
   /**
    * The maximum size in bytes of the tree objects of all compared folders in both versions, to bound the
    * reader's memory.
@@ -40,7 +40,7 @@ export interface TreeLimits {
  */
 export const treeLimits: TreeLimits = {
   ...{ maxEntries: 100_000, maxDepth: 200 },
-  ...{ maxPathBytes: 4095, maxBytesOfPaths: 16 * 1024 * 1024, maxTreeBytes: 20 * 1024 * 1024 },
+  ...{ maxPathBytes: 4095, maxTotalPathBytes: 16 * 1024 * 1024, maxTreeBytes: 20 * 1024 * 1024 },
 };
 
 export interface ChangesToRead {
@@ -48,7 +48,7 @@ export interface ChangesToRead {
   readonly tip: string;
   readonly limits?: TreeLimits;
   /** Called for each changed file in the order of the paths. The reader waits for the result. */
-  readonly see: (entry: ChangedEntry) => Promise<void> | void;
+  readonly onEntry: (entry: ChangedEntry) => Promise<void> | void;
 }
 
 const folderMode = "040000";
@@ -66,7 +66,7 @@ interface Folder {
 interface Walk {
   readonly objects: ObjectReader;
   readonly limits: TreeLimits;
-  readonly see: ChangesToRead["see"];
+  readonly see: ChangesToRead["onEntry"];
   entries: number;
   bytesOfPaths: number;
   treeBytes: number;
@@ -81,20 +81,20 @@ interface Walk {
  */
 export async function readChangedEntries(
   objects: ObjectReader,
-  { base, tip, limits = treeLimits, see }: ChangesToRead,
-): Promise<Unread | null> {
-  const [was, now] = await objects.about([`${base}^{tree}`, `${tip}^{tree}`]);
+  { base, tip, limits = treeLimits, onEntry }: ChangesToRead,
+): Promise<UnreadReason | null> {
+  const [was, now] = await objects.readFacts([`${base}^{tree}`, `${tip}^{tree}`]);
   if (!was || !now) {
     const reason = "a commit object has no tree";
     if (was) return { why: "incomplete", reason };
     throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
   }
   if (was.id === now.id) return null;
-  const walk: Walk = { objects, limits, see, entries: 0, bytesOfPaths: 0, treeBytes: 0 };
+  const walk: Walk = { objects, limits, see: onEntry, entries: 0, bytesOfPaths: 0, treeBytes: 0 };
   return readFolder(walk, { path: "", pathBytes: 0, depth: 0, oldId: was.id, id: now.id });
 }
 
-async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
+async function readFolder(walk: Walk, folder: Folder): Promise<UnreadReason | null> {
   const { see, limits } = walk;
   if (folder.depth > limits.maxDepth)
     return {
@@ -103,7 +103,7 @@ async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
     };
   const trees = await treesOf(walk, folder);
   if ("why" in trees) return trees;
-  for (const [old, row] of pairsOf(trees.was, trees.now)) {
+  for (const [old, row] of pairTreeEntries(trees.was, trees.now)) {
     const some = row ?? old;
     if (!some) continue;
     const [oldId, id] = [old?.id() ?? null, row?.id() ?? null];
@@ -127,8 +127,8 @@ async function readFolder(walk: Walk, folder: Folder): Promise<Unread | null> {
 }
 
 /** Counts an entry against the limits before its name is decoded. Returns the exceeded limit, or null. */
-function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
-  const { maxEntries, maxPathBytes, maxBytesOfPaths } = walk.limits;
+function count(walk: Walk, folder: Folder, row: TreeRow): UnreadReason | null {
+  const { maxEntries, maxPathBytes, maxTotalPathBytes } = walk.limits;
   const bytes = pathBytesOf(folder, row);
   walk.entries += 1;
   walk.bytesOfPaths += bytes;
@@ -136,10 +136,10 @@ function count(walk: Walk, folder: Folder, row: TreeRow): Unread | null {
     return { why: "too-many", reason: `the commit changes more than ${maxEntries} files and folders` };
   if (bytes > maxPathBytes)
     return { why: "too-long", reason: `a changed path is longer than ${maxPathBytes} bytes` };
-  if (walk.bytesOfPaths > maxBytesOfPaths)
+  if (walk.bytesOfPaths > maxTotalPathBytes)
     return {
       why: "too-long",
-      reason: `the changed paths have more than ${showBytes(maxBytesOfPaths)} in total`,
+      reason: `the changed paths have more than ${formatBytes(maxTotalPathBytes)} in total`,
     };
   return null;
 }
@@ -152,10 +152,10 @@ function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: TreeRow): numbe
 async function treesOf(
   walk: Walk,
   { oldId, id }: Folder,
-): Promise<{ readonly was: Buffer; readonly now: Buffer } | Unread> {
+): Promise<{ readonly was: Buffer; readonly now: Buffer } | UnreadReason> {
   const { objects, limits } = walk;
   const ids = [oldId, id].filter((each) => each !== null);
-  const facts = await objects.about(ids);
+  const facts = await objects.readFacts(ids);
   const missing = ids.find((_, at) => facts[at]?.type !== "tree");
   if (missing !== undefined) {
     const reason = `the git tree ${missing} is missing, or the object is not a tree`;
@@ -168,10 +168,10 @@ async function treesOf(
   if (walk.treeBytes > limits.maxTreeBytes)
     return {
       why: "too-many",
-      reason: `the git trees of the changed folders have more than ${showBytes(limits.maxTreeBytes)} in total`,
+      reason: `the git trees of the changed folders have more than ${formatBytes(limits.maxTreeBytes)} in total`,
     };
   const contents: Buffer[] = [];
-  for await (const content of objects.contents(ids)) contents.push(content);
+  for await (const content of objects.readContents(ids)) contents.push(content);
   const none = Buffer.alloc(0);
   return {
     was: oldId === null ? none : (contents[0] ?? none),

@@ -14,7 +14,7 @@ const maxEvents = 100_000;
  * Yields a task's stdout and stderr in the order in which the events list them. With `follow`, continues
  * until the task has ended.
  */
-export async function* readPieces(
+export async function* readOutputPieces(
   folder: string,
   { follow }: { readonly follow: boolean },
   signal?: AbortSignal,

@@ -2,11 +2,11 @@ import { readFile, realpath, stat } from "node:fs/promises";
 import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import {
-  isGitFile,
-  isGitVariable,
+  expandHomeFolder,
+  isGitCredentialFile,
+  isGitCredentialVariable,
   parseReference,
-  pathBelow,
-  showReference,
+  redactReference,
 } from "../domain/secret-reference.ts";
 import { parseLogin } from "./login-file.ts";
 import type { RunSecretProgram } from "./secret-program.ts";
@@ -30,7 +30,7 @@ const maxSecretLength = 16_000;
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
     // Throw without the original error as cause, because that error could contain the secret.
-    throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: showReference(reference), reason });
+    throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: redactReference(reference), reason });
   };
   const parsed = parseReference(reference);
   switch (parsed.kind) {
@@ -48,12 +48,13 @@ export async function readSecret(reference: string, deps: SecretDeps): Promise<s
 type Refuse = (reason: string) => never;
 
 async function contentOf(written: string, { home, onWarning }: SecretDeps, refuse: Refuse): Promise<string> {
-  const path = pathBelow(home, written);
+  const path = expandHomeFolder(home, written);
   const unreadable = ({ code, message }: NodeJS.ErrnoException): never => refuse(code ?? message);
   const real = await realpath(path).catch(unreadable);
   // Check the resolved path: a link or a path with `..` may lead to one of git's credential files under
   // another name.
-  if (isGitFile(real)) refuse("the file contains git's own credentials, which swarm never passes on");
+  if (isGitCredentialFile(real))
+    refuse("the file contains git's own credentials, which swarm never passes on");
   const stats = await stat(real).catch(unreadable);
   // To read a FIFO would block for ever.
   if (!stats.isFile()) refuse("the file is not a regular file");
@@ -70,7 +71,7 @@ async function answerOf(
   { env, home, run }: SecretDeps,
   refuse: Refuse,
 ): Promise<string> {
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isGitVariable(name)));
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !isGitCredentialVariable(name)));
   // Run in the home folder, not in the repository, where the program would find settings of an untrusted
   // author.
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
@@ -97,7 +98,7 @@ function withoutLineBreak(text: string): string {
 
 function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
   if (text.trim() === "") refuse("the credential is empty");
-  const gits = Object.entries(env).filter(([name, value]) => isGitVariable(name) && value);
+  const gits = Object.entries(env).filter(([name, value]) => isGitCredentialVariable(name) && value);
   if (gits.some(([, value]) => value === text.trim()))
     refuse("the credential is for a git host, and swarm never passes such credentials on");
   if (parseLogin(text) !== null) return text;

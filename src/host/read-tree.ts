@@ -50,7 +50,7 @@ class Cursor implements TreeRow {
  * trees in git's own order, so an entry that breaks this order appears as deleted and added, never as
  * unchanged.
  */
-export function* pairsOf(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
+export function* pairTreeEntries(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];
   while (old || entry) {
     const order = !old ? 1 : !entry ? -1 : inOrder(old, entry);

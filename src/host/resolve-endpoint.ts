@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { GatewayCredential, ModelEndpoint } from "../domain/generated/gateway.ts";
-import { type EndpointPlan, tokenFlag } from "../domain/model-endpoints.ts";
-import { parseReference, showReference } from "../domain/secret-reference.ts";
+import { type EndpointPlan, subscriptionTokenHeader } from "../domain/model-endpoints.ts";
+import { parseReference, redactReference } from "../domain/secret-reference.ts";
 import { parseLogin } from "./login-file.ts";
 
 /** The server that renews logins of Claude Code, and the client ID for requests to that server. */
@@ -34,7 +34,7 @@ export async function resolveEndpoint(
     if (found.kind === "login" && parseReference(reference).kind !== "file")
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
-          reference: showReference(reference),
+          reference: redactReference(reference),
           reason: "a login must be in a file, so that swarm can renew the login",
         },
       });
@@ -62,7 +62,7 @@ export async function resolveHeaders(
     if (parseLogin(secret) !== null)
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
-          reference: showReference(reference),
+          reference: redactReference(reference),
           reason: "the credential is a login of Claude Code, not an API key",
         },
       });
@@ -79,6 +79,6 @@ function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): Gatew
   const login = parseLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };
   if (secret.startsWith("sk-ant-oat"))
-    return { kind: "headers", headers: { authorization: `Bearer ${secret}`, ...tokenFlag } };
+    return { kind: "headers", headers: { authorization: `Bearer ${secret}`, ...subscriptionTokenHeader } };
   return { kind: "headers", headers: { "x-api-key": secret } };
 }

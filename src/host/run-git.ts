@@ -1,26 +1,26 @@
 import type { FileHandle } from "node:fs/promises";
-import { showBytes, showDuration } from "../domain/duration.ts";
-import { type GitEnded, type GitStart, gitFailure, startGit } from "./start-git.ts";
+import { formatBytes, formatDuration } from "../domain/duration.ts";
+import { type GitExit, type GitStartOptions, gitFailure, startGit } from "./start-git.ts";
 
-export interface GitRun extends GitStart {
+export interface GitRunOptions extends GitStartOptions {
   /** The bytes for git's stdin, or a file from whose present position git reads. */
   readonly input?: Uint8Array | FileHandle;
   readonly maxBytes?: number;
 }
 
-export interface GitEnd extends GitEnded {
+export interface GitResult extends GitExit {
   readonly output: Buffer;
   /** Whether swarm ended git because the output exceeded `maxBytes`. */
   readonly isCut: boolean;
 }
 
-const maxAnswerTokens = 256 * 1024 * 1024;
+const defaultMaxBytes = 256 * 1024 * 1024;
 
 /** Runs git without a shell and without prompts. Throws the signal's reason if the signal is aborted. */
 export async function runGit(
   args: readonly string[],
-  { input, maxBytes = maxAnswerTokens, ...start }: GitRun,
-): Promise<GitEnd> {
+  { input, maxBytes = defaultMaxBytes, ...start }: GitRunOptions,
+): Promise<GitResult> {
   const stdin = input === undefined ? "ignore" : input instanceof Uint8Array ? "pipe" : input.fd;
   const { child, ended, stop } = startGit(args, { ...start, stdin });
   const pieces: Buffer[] = [];
@@ -39,15 +39,15 @@ export async function runGit(
   const output = Buffer.concat(pieces);
   const isCut = length > maxBytes;
   if (!isCut && !end.isTimedOut) return { ...end, output, isCut };
-  const reason = isCut ? `the output of git is longer than ${showBytes(maxBytes)}` : lateReason(start);
+  const reason = isCut ? `the output of git is longer than ${formatBytes(maxBytes)}` : lateReason(start);
   return { ...end, exitCode: undefined, output, isCut, reason };
 }
 
-function lateReason({ limitMs = 0 }: GitStart): string {
-  return `git took longer than ${showDuration(limitMs)}`;
+function lateReason({ limitMs = 0 }: GitStartOptions): string {
+  return `git took longer than ${formatDuration(limitMs)}`;
 }
 
-export interface GitStream extends GitStart {
+export interface GitStreamOptions extends GitStartOptions {
   /** Called when git exceeds its time limit. Without this function, the stream throws GIT_FAILED then. */
   readonly onLate?: (() => void) | undefined;
 }
@@ -55,7 +55,7 @@ export interface GitStream extends GitStart {
 /** Streams git's output. Throws GIT_FAILED at the end if git failed. Ends git if the caller stops reading. */
 export async function* streamGit(
   args: readonly string[],
-  { onLate, ...start }: GitStream,
+  { onLate, ...start }: GitStreamOptions,
 ): AsyncGenerator<Uint8Array> {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "ignore" });
   let isRead = false;

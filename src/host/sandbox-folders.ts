@@ -21,9 +21,9 @@ import type { DestroyedSandbox, SandboxFolders } from "../ports/sandbox-folders.
 import { findInputs } from "./find-inputs.ts";
 import { liesInside } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
-import { ownOutputs, placeOutputs } from "./place-outputs.ts";
-import { readPieces } from "./read-pieces.ts";
-import type { RecordSeal } from "./record-seal.ts";
+import { placeOutputs, swarmOutputNames } from "./place-outputs.ts";
+import { readOutputPieces } from "./read-pieces.ts";
+import type { ComputeRecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
@@ -35,7 +35,7 @@ export interface SandboxFoldersDeps {
   readonly folder: string;
   readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
   /** Computes the seal that proves that this user's swarm wrote a record. */
-  readonly seal: RecordSeal;
+  readonly seal: ComputeRecordSeal;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly clock: () => Date;
 }
@@ -50,7 +50,7 @@ const destroyMark = ".destroying";
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
 /** Gives access to the sandboxes in `.aimi/sandboxes/` below a folder. */
-export function sandboxFolders({
+export function openSandboxFolders({
   root,
   folder,
   parseRecord,
@@ -136,7 +136,7 @@ export function sandboxFolders({
 
     openOutput: (id) => openOutputLog(pathFor(id, "outputs"), (event) => logEvent(id, event)),
 
-    readOutput: (id, options, signal) => readPieces(pathFor(id), options, signal),
+    readOutput: (id, options, signal) => readOutputPieces(pathFor(id), options, signal),
 
     async writeSummary(summary) {
       const file = pathFor(summary.sandboxId, "outputs", "summary.json");
@@ -192,7 +192,7 @@ export function sandboxFolders({
  */
 async function findLink(folder: string): Promise<string | null> {
   const names = ["inputs", "work", "outputs", "run.json", "events.log", "sandbox.yaml", ".lock"];
-  const logs = ownOutputs.map((name) => join("outputs", name));
+  const logs = swarmOutputNames.map((name) => join("outputs", name));
   for (const name of ["", ...names, ...logs]) {
     const path = join(folder, name);
     const stats = await lstat(path).catch(ifMissing(null));

@@ -27,7 +27,7 @@ const restMs = 500;
  * program itself. Processes that it leaves in the background, such as a key agent, may keep the output pipe
  * open for ever.
  */
-export function secretPrograms(limitMs = 30_000): RunSecretProgram {
+export function createSecretProgramRunner(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {
     const running = spawn(program, [...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
     const ended = Promise.withResolvers<Pick<SecretProgramEnd, "exitCode" | "reason">>();

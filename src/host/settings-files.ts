@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
 import { SwarmError } from "../domain/errors.ts";
-import type { FileBytes } from "../ports/project-files.ts";
+import type { FileContent } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
 const largest = 1024 * 1024;
 
 /** Reads a settings file; returns null if the file does not exist. */
-export async function readSettingsFile(file: string, within?: string): Promise<FileBytes | null> {
+export async function readSettingsFile(file: string, within?: string): Promise<FileContent | null> {
   try {
     // Refuse all but regular files: to read a FIFO at this path would block for ever.
     if (!(await stat(file)).isFile())

@@ -11,12 +11,13 @@ export async function readSmallFiles(
 ): Promise<ReadonlyMap<string, string | null>> {
   const unique = [...new Set(ids)].filter((id) => !/^0+$/.test(id));
   const found = new Map<string, string | null>(unique.map((id) => [id, null]));
-  const facts = await repo.objects.about(unique);
+  const facts = await repo.objects.readFacts(unique);
   const small = unique.filter((_, at) => {
     const file = facts[at];
     return file?.type === "blob" && file.bytes <= maxFileBytes;
   });
   let at = 0;
-  for await (const content of repo.objects.contents(small)) found.set(small[at++] ?? "", content.toString());
+  for await (const content of repo.objects.readContents(small))
+    found.set(small[at++] ?? "", content.toString());
   return found;
 }

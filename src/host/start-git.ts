@@ -17,7 +17,7 @@ const always = {
   ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
 };
 
-export interface GitStart {
+export interface GitStartOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly limitMs?: number;
@@ -27,12 +27,12 @@ export interface GitStart {
 export interface StartedGit {
   readonly child: ChildProcess;
   /** Resolves when git and its streams have ended. */
-  readonly ended: Promise<GitEnded>;
+  readonly ended: Promise<GitExit>;
   /** Sends SIGTERM to git, and SIGKILL after a grace period. */
   stop(): void;
 }
 
-export interface GitEnded {
+export interface GitExit {
   /** The exit code of git, or undefined if git did not exit by itself. */
   readonly exitCode: number | undefined;
   /** The signal that ended git, or null if no signal did. */
@@ -58,7 +58,7 @@ process.on("exit", () => {
  */
 export function startGit(
   args: readonly string[],
-  { folder, env, limitMs, signal, stdin }: GitStart & { readonly stdin: "ignore" | "pipe" | number },
+  { folder, env, limitMs, signal, stdin }: GitStartOptions & { readonly stdin: "ignore" | "pipe" | number },
 ): StartedGit {
   signal?.throwIfAborted();
   const child = spawn("git", args, {
@@ -87,9 +87,9 @@ export function startGit(
   const limit = limitMs === undefined ? undefined : setTimeout(timeOut, limitMs);
   signal?.addEventListener("abort", stop);
 
-  const { promise: ended, resolve } = Promise.withResolvers<GitEnded>();
+  const { promise: ended, resolve } = Promise.withResolvers<GitExit>();
   const end = (
-    { exitCode, endedBy }: Pick<GitEnded, "exitCode" | "endedBy">,
+    { exitCode, endedBy }: Pick<GitExit, "exitCode" | "endedBy">,
     failure: string | null = null,
   ): void => {
     running.delete(child);
@@ -114,7 +114,7 @@ export function startGit(
  * Returns whether git crashed because of its input. If the user or swarm ended git, or memory was short, this
  * is false.
  */
-export function hasCrashed({ endedBy }: GitEnded): boolean {
+export function hasCrashed({ endedBy }: GitExit): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 

@@ -16,7 +16,7 @@ const removing = /^removing-[0-9a-f]{12}$/;
  * Gives access to the state folder of a user. The user may have chosen any folder, so `remove` removes only
  * files with swarm's own names.
  */
-export function stateFolder(folder: string): StateFolder {
+export function openStateFolder(folder: string): StateFolder {
   const entries = async (): Promise<string[]> =>
     (await readdir(folder).catch(() => [])).filter(
       (name) => name === engine || ours.test(name) || removing.test(name),

@@ -7,7 +7,7 @@ import { liesInside } from "./inside.ts";
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Lists and removes the folders of swarms, in the worktree and in its git folder. */
-export function swarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
+export function openSwarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
   const inWorktree = join(root, ".aimi", "swarms");
   const inGitFolder = join(gitFolder, "aimi", "requests");
 

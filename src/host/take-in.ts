@@ -4,25 +4,25 @@ import { isBranchName } from "../domain/branch-name.ts";
 import { cleanText } from "../domain/clean-text.ts";
 import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { BundleToImport, ImportResult, Refusal } from "../ports/work-repository.ts";
+import type { BundleRefusal, BundleToImport, ImportResult } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
 import { type Refs, refsIn } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
 import { readChangedEntries } from "./read-entries.ts";
-import type { GitEnd } from "./run-git.ts";
+import type { GitResult } from "./run-git.ts";
 import { hasCrashed } from "./start-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
 /** The points at which a test lets swarm crash. A crash there must do no harm. */
-export type ImportPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
+export type ImportCrashPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
 export interface ImportDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
   /** Called at each `ImportPoint`. A test kills the process in this call. */
-  readonly reached?: (point: ImportPoint) => void;
+  readonly onPoint?: (point: ImportCrashPoint) => void;
 }
 
 type Rejection = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
@@ -32,7 +32,7 @@ type Rejection = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
  * only on facts that earlier steps have checked.
  */
 export async function importBundle(
-  { commonFolder, reached = () => {} }: ImportDeps,
+  { commonFolder, onPoint = () => {} }: ImportDeps,
   work: BundleToImport,
   signal?: AbortSignal,
 ): Promise<ImportResult> {
@@ -55,27 +55,27 @@ export async function importBundle(
   if (stored === "too-large") return refused("too-large", `the bundle is larger than ${work.maxBytes} bytes`);
   if (stored === "checksum") return refused("checksum", "the bundle's bytes do not match the checksum");
   signal?.throwIfAborted();
-  reached("stored");
+  onPoint("stored");
 
   const repo = await quarantine.openRepo("own");
   const header = await readBundleHeader(file);
   if ("problem" in header) return refused("header", header.problem);
   const wrong = await checkHeader(repo, header, work);
   if (wrong) return wrong;
-  const pack = await indexPack(repo, { file, packAt: header.packAt });
+  const pack = await indexPack(repo, { file, packAt: header.packOffset });
   if (typeof pack !== "string") return pack;
   const no =
     (await checkTree(repo, work)) ?? (await checkHistory(repo, work)) ?? (await checkStart(repo, work));
   if (no) return no;
-  reached("checked");
+  onPoint("checked");
 
   await using _kept = await installPack(pack, {
     from: join(repo.folder, "objects", "pack"),
     to: join(commonFolder, "objects", "pack"),
   });
-  reached("objects-moved");
+  onPoint("objects-moved");
   const moved = await refs.move({ ref, old: found, new: tip }, "work imported");
-  reached("ref-moved");
+  onPoint("ref-moved");
   if (moved.kind === "failed")
     throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
   if (moved.kind === "elsewhere")
@@ -93,7 +93,7 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
   // Read the ref's own file first: it takes precedence over the packed refs, and to read it needs no git.
   const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
   if (isCommitId(own)) return own;
-  return (await refs.at([ref])).find(({ name }) => name === ref)?.commit ?? null;
+  return (await refs.find([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
 /**
@@ -112,7 +112,7 @@ async function checkHeader(
     return refused("header", `the bundle contains the unexpected ref ${cleanText(ref.name, 100)}`);
   if (ref.id !== tip) return refused("header", `the bundle's ref is at ${ref.id} instead of ${tip}`);
   if (prerequisites.every((id) => id === base)) return null;
-  const facts = await repo.objects.about(prerequisites);
+  const facts = await repo.objects.readFacts(prerequisites);
   const missing = prerequisites.find((_, at) => facts[at]?.type !== "commit");
   if (missing !== undefined)
     return refused("header", `the bundle builds on ${missing}, which is not a commit of this repository`);
@@ -161,7 +161,7 @@ async function indexPack(
  * Returns whether git gave no verdict on the work, because the user ended git or this machine lacks disk
  * space or permissions.
  */
-function hasNoVerdict(ended: GitEnd): boolean {
+function hasNoVerdict(ended: GitResult): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
@@ -187,7 +187,7 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
   let link = "";
   const unread = await readChangedEntries(repo.objects, {
     ...{ base, tip },
-    see({ mode, path }) {
+    onEntry({ mode, path }) {
       if (mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path)) link ||= path;
     },
   });
@@ -230,7 +230,7 @@ async function checkStart(
 ): Promise<Rejection | null> {
   if (start === undefined) return null;
   const [tree] = (await areCommits(repo, [start.commit]))
-    ? await repo.objects.about([`${start.commit}^{tree}`])
+    ? await repo.objects.readFacts([`${start.commit}^{tree}`])
     : [];
   if (tree && tree.id === start.tree && (await isAncestor(repo, start.commit, tip))) return null;
   return refused(
@@ -239,6 +239,6 @@ async function checkStart(
   );
 }
 
-function refused(why: Refusal, reason: string): Rejection {
+function refused(why: BundleRefusal, reason: string): Rejection {
   return { kind: "refused", why, reason };
 }

@@ -1,7 +1,7 @@
-import { type GitStart, gitFailure, startGit } from "./start-git.ts";
+import { type GitStartOptions, gitFailure, startGit } from "./start-git.ts";
 
 /** A git process that answers requests until the caller ends it. */
-export interface GitTalk {
+export interface InteractiveGit {
   write(text: string): void;
   /** Reads the next line of git's answer, without the line break. */
   readonly line: () => Promise<string>;
@@ -12,7 +12,7 @@ export interface GitTalk {
 
 const maxLineLength = 64 * 1024;
 
-export function startInteractiveGit(args: readonly string[], start: GitStart): GitTalk {
+export function startInteractiveGit(args: readonly string[], start: GitStartOptions): InteractiveGit {
   const { child, ended, stop } = startGit(args, { ...start, stdin: "pipe" });
   const { stdin, stdout } = child;
   if (!stdin || !stdout) throw new Error("git was started without pipes for stdin and stdout");

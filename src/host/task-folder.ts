@@ -14,7 +14,7 @@ const largestTaskFile: number = 8 * 1024 * 1024 - 64 * 1024;
  */
 const safeName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]*-tasks\.json$/u;
 
-export function taskFolder(root: string): TaskFolder {
+export function openTaskFolder(root: string): TaskFolder {
   const folder = join(root, ".aimi", "tasks");
   const shown = join(".aimi", "tasks");
 

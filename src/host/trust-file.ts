@@ -8,7 +8,7 @@ import type { TrustFile } from "../ports/project-files.ts";
 type TrustedShaByPath = Record<string, string>;
 
 /** Stores which files one user trusts. The list lies outside of every repository. */
-export function trustFile(stateFolder: string, lock: Lock): TrustFile {
+export function openTrustFile(stateFolder: string, lock: Lock): TrustFile {
   const file = join(stateFolder, "trust.json");
 
   const read = async (): Promise<TrustedShaByPath> => {
@@ -33,7 +33,7 @@ export function trustFile(stateFolder: string, lock: Lock): TrustFile {
     },
 
     async trust(files) {
-      await using held = await lock.hold(lockTimeoutMs);
+      await using held = await lock.acquire(lockTimeoutMs);
       const known = await read();
       for (const { realPath, sha256 } of files) known[realPath] = sha256;
       await held.confirm();

@@ -24,11 +24,11 @@ export async function areNearbyAncestors(
       missing.delete(id);
     }
     if (missing.size === 0) return true;
-    const facts = await objects.about(layer);
+    const facts = await objects.readFacts(layer);
     const isPlain = facts.every((fact) => fact?.type === "commit" && fact.bytes <= maxBytes);
     if (!isPlain || layer.length > maxBatch) return false;
     const parents = new Set<string>();
-    for await (const commit of objects.contents(layer))
+    for await (const commit of objects.readContents(layer))
       for (const id of parentsIn(commit)) if (!seen.has(id)) parents.add(id);
     layer = [...parents];
   }

@@ -1,7 +1,7 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
-import { conflictsOf, mergeBases, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
+import { conflictsOf, mergeIntoOneCommit, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
 import { refsIn } from "./move-ref.ts";
 import { lookAtBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
@@ -26,7 +26,7 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     return await look(await quarantine.openRepo("theirs"));
   };
 
-  const has: WorkRepository["has"] = (commit) =>
+  const hasCommit: WorkRepository["hasCommit"] = (commit) =>
     inIsolatedRepo([commit], (repo) => areCommits(repo, [commit]));
 
   return {
@@ -35,14 +35,14 @@ export function workRepository(deps: ImportDeps): WorkRepository {
     publish: (work, signal) =>
       inIsolatedRepo([work.commit, work.base], (repo) => publishBranch({ commonFolder, repo }, work), signal),
 
-    has,
+    hasCommit,
 
-    isReferenced: async (commit) => (await has(commit)) && refsIn(commonFolder).haveAny(commit),
+    isReferenced: async (commit) => (await hasCommit(commit)) && refsIn(commonFolder).containCommit(commit),
 
     merge: (commits, signal) =>
       inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeTwo(repo, commits), signal),
 
-    mergeAnyway: (commits, signal) =>
+    mergeWithConflictMarkers: (commits, signal) =>
       inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeWithMarkers(repo, commits), signal),
 
     commitAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
@@ -66,7 +66,8 @@ export function workRepository(deps: ImportDeps): WorkRepository {
 
     branch: (name) => inIsolatedRepo([], (repo) => lookAtBranch({ commonFolder, repo }, name)),
 
-    mergeBases: (commits, signal) => inIsolatedRepo(commits, (repo) => mergeBases(repo, commits), signal),
+    mergeBases: (commits, signal) =>
+      inIsolatedRepo(commits, (repo) => mergeIntoOneCommit(repo, commits), signal),
 
     sensitivePaths: (base, tip, signal) =>
       inIsolatedRepo([base, tip], (repo) => readSensitivePaths(repo, base, tip), signal),

@@ -1,19 +1,19 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { showInputs } from "../domain/image-inputs.ts";
+import { formatInputsLabel } from "../domain/image-inputs.ts";
 import { dependencyContext } from "../domain/project-dockerfile.ts";
-import { unsuitableMark } from "../domain/user-dockerfile.ts";
+import { unsuitableImageMark } from "../domain/user-dockerfile.ts";
 import { bundlePath, commitArgument } from "../domain/workspace-layer.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
-import type { BuildReport, EnsuredImage, ImageDeps } from "./ensure-base-image.ts";
+import type { BuildCallbacks, EnsuredImage, ImageDeps } from "./ensure-base-image.ts";
 import {
+  computeImageLookupKey,
   type ImageProject,
-  isPlain,
+  isRegularFile,
   type ProjectImageOptions,
   type ProjectImagePlan,
   planProjectImage,
-  quickKeyOf,
 } from "./plan-project-image.ts";
 
 export interface EnsuredProjectImage extends EnsuredImage {
@@ -33,7 +33,7 @@ export async function ensureProjectImage(
     options,
     fresh,
   }: { readonly base: EnsuredImage; readonly options: ProjectImageOptions; readonly fresh: boolean },
-  report: BuildReport,
+  report: BuildCallbacks,
   signal?: AbortSignal,
 ): Promise<EnsuredProjectImage> {
   const { engine, project } = deps;
@@ -44,7 +44,7 @@ export async function ensureProjectImage(
       command: "rev-parse HEAD",
       reason: "the repository has no commit yet",
     });
-  const quickKey = await quickKeyOf(deps, { commit, base, options });
+  const quickKey = await computeImageLookupKey(deps, { commit, base, options });
   const known = present.find((image) => image.quickKey === quickKey);
   if (known) return { ...known.image, warnings: [] };
 
@@ -53,7 +53,7 @@ export async function ensureProjectImage(
   const isSame = ({ image }: ProjectImages[number]): boolean => image.checksum === plan.checksum;
   const same = present.find(isSame);
   if (same) return { ...same.image, warnings: plan.warnings };
-  await using _held = await deps.lock.hold(buildWaitMs, signal);
+  await using _held = await deps.lock.acquire(buildWaitMs, signal);
   // Another process may have built the image while this process waited for the lock.
   const meanwhile = (await list()).find(isSame);
   if (meanwhile) return { ...meanwhile.image, warnings: plan.warnings };
@@ -73,7 +73,7 @@ export async function ensureProjectImage(
           [labels.project]: project.id,
           [labels.checksum]: plan.checksum,
           [labels.quickKey]: quickKey,
-          [labels.inputs]: showInputs(plan.inputs),
+          [labels.inputs]: formatInputsLabel(plan.inputs),
         },
         args: { [commitArgument]: commit },
         builder,
@@ -117,7 +117,7 @@ async function* contextOf(
   const plain = { uid: 0, gid: 0, mode: 0o644 };
   yield { ...plain, kind: "file", path: "Dockerfile", content: Buffer.from(dockerfile) };
   yield { ...plain, kind: "file", path: bundlePath, from: bundle };
-  const fileByPath = new Map(files.filter(isPlain).map((file) => [file.path, file]));
+  const fileByPath = new Map(files.filter(isRegularFile).map((file) => [file.path, file]));
   const wanted = layers
     ? dependencyContext(layers)
     : [...fileByPath.keys()]
@@ -169,7 +169,7 @@ async function* withContents(
 function unsuitable(error: unknown, image: string): unknown {
   if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;
   const { reason, step } = error.details as { reason: string; step: string };
-  const [, absent] = new RegExp(`${unsuitableMark} (.*)`).exec(reason) ?? [];
+  const [, absent] = new RegExp(`${unsuitableImageMark} (.*)`).exec(reason) ?? [];
   if (absent !== undefined)
     return new SwarmError("IMAGE_UNSUITABLE", { image, absent: absent.split(/, */) }, error);
   // If the image has no shell, the check for missing programs cannot run. Then the failed step still shows

@@ -7,11 +7,11 @@ import {
   nodePackageFor,
   nodeVersion,
   npmVersion,
-  registryRootImage,
-  rootImage,
+  registryRootFilesystemImage,
+  rootFilesystemImage,
 } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { checksumOf, type ImageInputs, readInputs, showInputs } from "../domain/image-inputs.ts";
+import { checksumOf, formatInputsLabel, type ImageInputs, parseInputsLabel } from "../domain/image-inputs.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import type { BuildEvent, ImageFacts } from "../ports/images.ts";
@@ -33,7 +33,7 @@ export interface BaseOptions {
   readonly fresh: boolean;
 }
 
-export interface BuildReport {
+export interface BuildCallbacks {
   readonly onStep: (step: string) => void;
   readonly onEvent: (event: BuildEvent) => void;
 }
@@ -51,7 +51,7 @@ const buildWaitMs = 30 * 60_000;
 export async function ensureBaseImage(
   deps: ImageDeps,
   options: BaseOptions,
-  report: BuildReport,
+  report: BuildCallbacks,
   signal?: AbortSignal,
 ): Promise<EnsuredImage> {
   const { images } = await deps.engine.open();
@@ -70,7 +70,7 @@ export async function ensureBaseImage(
       reason: `Node is not available for the architecture ${architecture}`,
     });
 
-  await using _held = await deps.lock.hold(buildWaitMs, signal);
+  await using _held = await deps.lock.acquire(buildWaitMs, signal);
   // Another process may have built the image while this process waited for the lock.
   const meanwhile = options.fresh ? null : upToDate(await images.find(baseImage, signal), expected);
   if (meanwhile) return meanwhile;
@@ -89,9 +89,9 @@ export async function ensureBaseImage(
         [labels.role]: "base-image",
         [labels.adapter]: sha256(await deps.sources.readAdapter()),
         [labels.checksum]: checksum,
-        [labels.inputs]: showInputs(inputs),
+        [labels.inputs]: formatInputsLabel(inputs),
       },
-      args: { ROOT: rootImage, AGENTS: packagesOf(agents).join(" ") },
+      args: { ROOT: rootFilesystemImage, AGENTS: packagesOf(agents).join(" ") },
       builder,
       network: true,
       fresh: options.fresh,
@@ -132,7 +132,7 @@ export function sha256(bytes: string | Uint8Array): string {
 
 /** Returns the image if all its inputs except the root filesystem are as expected, else null. */
 function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
-  const inputs = readInputs(image?.labels[labels.inputs]);
+  const inputs = parseInputsLabel(image?.labels[labels.inputs]);
   if (!image || !inputs?.["root"]) return null;
   const checksum = checksumOf({ ...expected, root: inputs["root"] }, sha256);
   return image.labels[labels.checksum] === checksum
@@ -142,7 +142,7 @@ function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage
 
 /** Returns the names of the agents in an image, whatever their versions. */
 export function agentsIn(image: ImageFacts | null): string[] {
-  const packages = (readInputs(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
+  const packages = (parseInputsLabel(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
   const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
   return Object.entries(agentPackages).flatMap(([agent, spec]) =>
     packages.some((present) => present !== "" && nameOf(present) === nameOf(spec)) ? [agent] : [],
@@ -169,28 +169,28 @@ function packagesOf(agents: readonly string[]): string[] {
 async function ensureRootImage(
   { engine, sources }: ImageDeps,
   { fresh }: BaseOptions,
-  { onStep }: BuildReport,
+  { onStep }: BuildCallbacks,
   signal?: AbortSignal,
 ): Promise<ImageFacts> {
   const { images } = await engine.open();
-  const present = await images.find(rootImage, signal);
+  const present = await images.find(rootFilesystemImage, signal);
   if (present && !fresh) return present;
   if (await engine.reachesRegistry(signal)) {
-    onStep(`Pulling ${registryRootImage}`);
-    await images.pull(registryRootImage, signal);
-    await images.tag(registryRootImage, rootImage, signal);
+    onStep(`Pulling ${registryRootFilesystemImage}`);
+    await images.pull(registryRootFilesystemImage, signal);
+    await images.tag(registryRootFilesystemImage, rootFilesystemImage, signal);
   } else {
     onStep("The engine reaches no image registry, so swarm builds the base image from Debian packages");
     await images.import(
       sources.makeRootFilesystem(debianRelease, onStep, signal),
-      { tag: rootImage, labels: { [labels.sandbox]: "true", [labels.role]: "root-image" } },
+      { tag: rootFilesystemImage, labels: { [labels.sandbox]: "true", [labels.role]: "root-image" } },
       signal,
     );
   }
-  const made = await images.find(rootImage, signal);
+  const made = await images.find(rootFilesystemImage, signal);
   if (!made)
     throw new SwarmError("IMAGE_NOT_FOUND", {
-      image: rootImage,
+      image: rootFilesystemImage,
       reason: "another program removed the image during the build",
     });
   return made;

@@ -1,5 +1,10 @@
-import { baseImage, rootImage } from "../domain/base-image.ts";
-import { findInputChanges, type ImageInputs, type InputChange, readInputs } from "../domain/image-inputs.ts";
+import { baseImage, rootFilesystemImage } from "../domain/base-image.ts";
+import {
+  findInputChanges,
+  type ImageInputs,
+  type InputChange,
+  parseInputsLabel,
+} from "../domain/image-inputs.ts";
 import { type PrunableImage, planPrune } from "../domain/prune-images.ts";
 import { labels } from "../ports/engine.ts";
 import type { ImageFacts, Images } from "../ports/images.ts";
@@ -7,7 +12,7 @@ import { type EnsuredProjectImage, ensureProjectImage } from "./build-project-im
 import {
   agentsIn,
   type BaseOptions,
-  type BuildReport,
+  type BuildCallbacks,
   baseInputs,
   type EnsuredImage,
   ensureBaseImage,
@@ -44,7 +49,7 @@ export interface ExplainedImage {
 
 /** The operations of the command `swarm image`. */
 export interface ImageOperations {
-  build(request: BuildRequest, report: BuildReport, signal: AbortSignal): Promise<BuiltImages>;
+  build(request: BuildRequest, report: BuildCallbacks, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
    * Removes unneeded images and returns the removed ones. With `dryRun`, only returns the unneeded ones.
@@ -87,7 +92,7 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
 
     async prune({ all, own = false, dryRun }, signal) {
       const project = await deps.project();
-      const current = [baseImage, rootImage];
+      const current = [baseImage, rootFilesystemImage];
       const unneeded = planPrune(await list(signal), { project: project?.id ?? null, all, own, current });
       if (dryRun) return unneeded;
       const { images } = await engine.open();
@@ -100,7 +105,7 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
       const { images } = await engine.open();
       const base = await images.find(baseImage, signal);
       const wanted = await baseInputs(deps, { agents: words.agents ?? agentsIn(base) }, signal);
-      const had = readInputs(base?.labels[labels.inputs]);
+      const had = parseInputsLabel(base?.labels[labels.inputs]);
       const inputs = { ...wanted, root: had?.["root"] ?? "to be made" };
       const explained = [explain(baseImage, had, inputs, [])];
       const project = await deps.project();
@@ -126,7 +131,7 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
       const built = (await images.list(wantedLabels, signal)).map((image) => ({
         ...listedImage(image),
         checksum: image.labels[labels.checksum],
-        inputs: readInputs(image.labels[labels.inputs]),
+        inputs: parseInputsLabel(image.labels[labels.inputs]),
       }));
       const ours = built
         .filter(({ tags }) => tags.some((tag) => tag.startsWith("aimi-sandbox-")))
@@ -178,7 +183,7 @@ function listedImage({ id, tags, labels: found, createdAt, sizeBytes }: ImageFac
     ...{ id, tags, createdAt, sizeBytes },
     role: found[labels.role] ?? "",
     project: found[labels.project] ?? null,
-    commit: readInputs(found[labels.inputs])?.["commit"] ?? null,
+    commit: parseInputsLabel(found[labels.inputs])?.["commit"] ?? null,
   };
 }
 

@@ -2,7 +2,7 @@ import { type DependencyLayer, findDependencyLayers, manifestPaths } from "../do
 import { SwarmError } from "../domain/errors.ts";
 import { checksumOf, type ImageInputs } from "../domain/image-inputs.ts";
 import { renderProjectDockerfile } from "../domain/project-dockerfile.ts";
-import { looksSecret } from "../domain/secret-files.ts";
+import { findSecretPathReason } from "../domain/secret-files.ts";
 import { composeUserDockerfile } from "../domain/user-dockerfile.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
@@ -46,7 +46,7 @@ const maxManifestBytes = 1024 * 1024;
  * Returns the key by which an existing image is found without a plan. The key stands for the commit, the base
  * image, the options and the version of swarm.
  */
-export async function quickKeyOf(
+export async function computeImageLookupKey(
   { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
   {
     commit,
@@ -87,7 +87,7 @@ export async function planProjectImage(
         "the repository is a shallow clone with an incomplete history; `git fetch --unshallow` fetches the rest",
     });
   const files = await commits.files(commit);
-  const own = files.find((file) => file.path === ownDockerfile && isPlain(file));
+  const own = files.find((file) => file.path === ownDockerfile && isRegularFile(file));
   const recipe = own
     ? await ownRecipe(commits, own, builder)
     : await generatedRecipe({ commits, sources }, files, { builder, options });
@@ -137,7 +137,7 @@ async function generatedRecipe(
   files: readonly TrackedFile[],
   { builder, options }: { readonly builder: "buildkit" | "classic"; readonly options: ProjectImageOptions },
 ): Promise<Recipe> {
-  const plain = files.filter(isPlain);
+  const plain = files.filter(isRegularFile);
   const idByPath = new Map(plain.map(({ path, id }) => [path, id]));
   const paths = plain.map(({ path }) => path);
   const wanted = manifestPaths(paths).filter((path) => idByPath.has(path));
@@ -171,13 +171,13 @@ async function generatedRecipe(
  */
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
-    const reason = looksSecret(path);
+    const reason = findSecretPathReason(path);
     return reason === null
       ? []
       : [`the tracked file ${path} looks like ${reason}, and the image will contain it`];
   });
   const submodules = files.filter(({ kind }) => kind === "submodule");
-  const linked = files.some((file) => file.path === ownDockerfile && !isPlain(file));
+  const linked = files.some((file) => file.path === ownDockerfile && !isRegularFile(file));
   return [
     ...(linked ? [`${ownDockerfile} is not a regular file, so swarm does not use it`] : []),
     ...secrets.slice(0, 20),
@@ -187,6 +187,6 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
 }
 
 /** Returns whether a tracked file is a regular file: no link and no submodule. */
-export function isPlain({ kind }: TrackedFile): boolean {
+export function isRegularFile({ kind }: TrackedFile): boolean {
   return kind === "file" || kind === "program";
 }

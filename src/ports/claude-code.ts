@@ -2,7 +2,7 @@
  * The answers of an installed plugin's hook to two test calls: a command of swarm, which the hook should
  * approve, and another command, which it should not.
  */
-export interface ReplayedHook {
+export interface HookTestResult {
   /** The path of the installed plugin's folder. */
   readonly place: string;
   readonly isEnabled: boolean;
@@ -18,7 +18,7 @@ export interface PluginReport {
   readonly folder: string;
   /** Whether `claude` finds the plugin valid, with its output; null if no `claude` is installed. */
   readonly claude: { readonly valid: boolean; readonly output: string } | null;
-  readonly hook: ReplayedHook;
+  readonly hook: HookTestResult;
 }
 
 export interface InstalledPlugin {

@@ -201,7 +201,7 @@ export interface Containers {
   /** Removes a container with its anonymous volumes; does nothing if it does not exist. */
   remove(id: string, signal?: AbortSignal): Promise<void>;
   /** Returns the facts about a container; null if it does not exist. */
-  look(
+  inspect(
     id: string,
     options?: { readonly withDisk: boolean },
     signal?: AbortSignal,

@@ -4,9 +4,9 @@ import type { SourceLocation } from "../domain/place.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 
 /** A validated document from outside the program, with the positions of its values for error messages. */
-export interface ReadDocument<Document> {
+export interface LocatedDocument<Document> {
   readonly document: Document;
-  readonly placeOf: (pointer: string) => SourceLocation;
+  readonly locationOf: (pointer: string) => SourceLocation;
 }
 
 /**
@@ -14,7 +14,7 @@ export interface ReadDocument<Document> {
  * declared type.
  */
 export interface DocumentParsers {
-  parseTaskFile(bytes: Uint8Array, file: string): Promise<ReadDocument<TaskFile>>;
-  parseSettings(bytes: Uint8Array, file: string): Promise<ReadDocument<SettingsFile>>;
+  parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>>;
+  parseSettings(bytes: Uint8Array, file: string): Promise<LocatedDocument<SettingsFile>>;
   parseState(bytes: Uint8Array, file: string): Promise<SwarmState>;
 }

@@ -1,6 +1,6 @@
 import type { EnginePart } from "../domain/find-holes.ts";
 import type { Probe } from "../domain/isolation.ts";
-import type { Observed } from "../domain/reconcile.ts";
+import type { ObservedContainer } from "../domain/reconcile.ts";
 import type { EngineFilter } from "../domain/system-call-filter.ts";
 import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
@@ -34,7 +34,7 @@ export interface EngineInfo {
 export interface LabelledContainer {
   readonly name: string;
   readonly containerId: string;
-  readonly state: Exclude<Observed["kind"], "missing">;
+  readonly state: Exclude<ObservedContainer["kind"], "missing">;
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -63,9 +63,9 @@ export interface ContainerEngine {
   /** Returns what the engine reports about itself; throws ENGINE_UNREACHABLE if no engine answers. */
   info(signal?: AbortSignal): Promise<EngineInfo>;
   /** Lists the containers of one worktree, in a single request. */
-  observe(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
+  listContainers(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
   /** Lists the running and paused sandboxes of all projects and users. */
-  inUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
+  listSandboxesInUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
   /** Lists the volumes of one worktree. */
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /**
@@ -74,7 +74,7 @@ export interface ContainerEngine {
    */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
   /** Lists the components that the engine reports, with their versions. */
-  parts(signal?: AbortSignal): Promise<EnginePart[]>;
+  listComponents(signal?: AbortSignal): Promise<EnginePart[]>;
   /** Tests whether the engine can connect to an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
   /** Connects to the engine. The client library loads only now, because loading takes long. */

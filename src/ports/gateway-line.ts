@@ -11,12 +11,18 @@ import type {
 } from "../domain/generated/gateway.ts";
 
 /** An entry of a gateway's journal. */
-export type GatewayEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
+export type GatewayJournalEntry =
+  | CallOpened
+  | CallClosed
+  | HostReached
+  | Refused
+  | ModelLimited
+  | BudgetReached;
 
 /** Callbacks that the connection to a gateway calls. */
 export interface GatewayListener {
   /** Makes sure that a gateway is running. Called before each connection. */
-  readonly ensure: (signal: AbortSignal) => Promise<void>;
+  readonly ensureRunning: (signal: AbortSignal) => Promise<void>;
   /**
    * Returns the gateway's current admission. Called at each hand-over, so that the gateway never gets an
    * outdated admission.
@@ -27,7 +33,7 @@ export interface GatewayListener {
    * Called once with each entry of the journal, in order. If this process crashed, the last few entries may
    * come again.
    */
-  readonly onEntry: (entry: GatewayEntry) => void;
+  readonly onEntry: (entry: GatewayJournalEntry) => void;
   readonly onLogin: (login: RenewedLogin) => void;
   /** Called when the connection broke or could not be made. The host then tries again. */
   readonly onLost: (why: string) => void;
@@ -39,5 +45,5 @@ export interface GatewayConnection extends AsyncDisposable {
    * Sends the current admission. Resolves when the gateway has it and `onEntry` got every journal entry up to
    * now.
    */
-  handOver(signal: AbortSignal): Promise<void>;
+  sendAdmission(signal: AbortSignal): Promise<void>;
 }

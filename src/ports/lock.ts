@@ -17,7 +17,7 @@ export const lockTimeoutMs = 15_000;
 /** A lock that all processes of this machine respect, backed by one file. */
 export interface Lock {
   /** Acquires the lock. After `waitMs` milliseconds, throws LOCK_TIMEOUT, which names the holder. */
-  hold(waitMs: number, signal?: AbortSignal): Promise<HeldLock>;
+  acquire(waitMs: number, signal?: AbortSignal): Promise<HeldLock>;
   /** Returns the current holder; null if the lock is free. Neither waits for the lock nor affects it. */
   holder(): Promise<LockHolder | null>;
 }

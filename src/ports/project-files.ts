@@ -1,7 +1,7 @@
 import type { LedgerLine } from "../domain/ledger.ts";
 
 /** The content of a file, with its checksum. */
-export interface FileBytes {
+export interface FileContent {
   /** The file's path as users type it. */
   readonly path: string;
   /** The file's path with symbolic links resolved. */
@@ -11,7 +11,7 @@ export interface FileBytes {
 }
 
 /** The content of a task file, with its name inside the task folder. */
-export interface TaskBytes extends FileBytes {
+export interface TaskFileContent extends FileContent {
   readonly fileName: string;
 }
 
@@ -20,7 +20,7 @@ export interface TaskFolder {
   /** Lists the names of task files, newest first, and the names of ignored files. */
   list(): Promise<{ fileNames: string[]; ignored: string[] }>;
   /** Reads a task file, given its name or path. Throws if symbolic links lead out of the task folder. */
-  read(file: string): Promise<TaskBytes>;
+  read(file: string): Promise<TaskFileContent>;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface TrustFile {
 }
 
 /** Queries to git about a worktree. */
-export interface Git {
+export interface GitQueries {
   version(): Promise<string | null>;
   /** Returns the commit of HEAD; null before the first commit. */
   head(): Promise<string | null>;
@@ -59,7 +59,7 @@ export interface Git {
 }
 
 /** Creates or extends small files of the project without ever overwriting them. */
-export interface NewFiles {
+export interface ProjectFileWriter {
   /** Writes a file. If the path exists already, leaves it unchanged and returns false. */
   writeIfAbsent(path: string, content: string): Promise<boolean>;
   /** Appends those of the lines that a text file lacks. Returns whether it appended any. */

@@ -26,7 +26,7 @@ export interface StateStore {
  * Turns the error STATE_INVALID into null, for callers that can continue without a state; rethrows any other
  * error.
  */
-export function nullIfInvalid(error: unknown): null {
+export function nullIfStateInvalid(error: unknown): null {
   if (isError(error, "STATE_INVALID")) return null;
   throw error;
 }

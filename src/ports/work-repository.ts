@@ -33,7 +33,7 @@ export interface StoryStart {
   readonly tree: string;
 }
 
-export type Refusal =
+export type BundleRefusal =
   | "tip" // `tip` is not a commit ID
   | "too-large"
   | "too-deep" // folders are nested too deeply
@@ -51,7 +51,7 @@ export type ImportResult =
   | { readonly kind: "taken"; readonly commit: string }
   /** The ref was at the commit before the import, so nothing changed. */
   | { readonly kind: "already"; readonly commit: string }
-  | { readonly kind: "refused"; readonly why: Refusal; readonly reason: string }
+  | { readonly kind: "refused"; readonly why: BundleRefusal; readonly reason: string }
   /** The worker rewrote history: the new commits do not contain the commits that were imported before. */
   | { readonly kind: "rewritten" };
 
@@ -62,7 +62,7 @@ export interface WorkToPublish {
   /** The commit from which the worker started. */
   readonly base: string;
   /** The name of the branch that gets the work if `branch` cannot. */
-  readonly fallback: string;
+  readonly fallbackBranch: string;
   /** Called before git makes or moves a branch, so that the caller can record the move in case of a crash. */
   readonly beforeMove?: (move: RefMove) => Promise<void>;
 }
@@ -87,7 +87,7 @@ export interface BranchObstacle {
   readonly reason: string;
 }
 
-export type Published =
+export type PublishResult =
   | {
       readonly kind: "published";
       readonly ref: string;
@@ -103,7 +103,7 @@ export type Published =
     }
   | { readonly kind: "refused"; readonly obstacles: readonly BranchObstacle[] };
 
-export type MergedBase =
+export type MergeResult =
   | { readonly kind: "commit"; readonly commit: string }
   | { readonly kind: "conflict"; readonly files: readonly string[] };
 
@@ -139,7 +139,7 @@ export interface PatchToRead {
   readonly base: string;
   readonly tip: string;
   /** Called with each line of the patch, so that the repository need not hold the patch in memory. */
-  readonly see: (line: string) => void;
+  readonly onLine: (line: string) => void;
 }
 
 /**
@@ -154,23 +154,23 @@ export interface WorkRepository {
    */
   importBundle(work: BundleToImport, signal?: AbortSignal): Promise<ImportResult>;
   /** Makes a branch for the work, or fast-forwards an existing branch; never by force. Idempotent. */
-  publish(work: WorkToPublish, signal?: AbortSignal): Promise<Published>;
+  publish(work: WorkToPublish, signal?: AbortSignal): Promise<PublishResult>;
   /** Whether the repository has this commit. */
-  has(commit: string): Promise<boolean>;
+  hasCommit(commit: string): Promise<boolean>;
   /** Whether any ref keeps this commit, so that git's garbage collection leaves it alone. */
   isReferenced(commit: string): Promise<boolean>;
   /**
    * Merges several commits into one. Deterministic: the same commits give the same ID. No ref keeps the merge
    * commit.
    */
-  mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergedBase>;
+  mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergeResult>;
   /**
    * Merges two commits. Deterministic: the same input gives the same ID. No ref keeps the merge commit, so
    * the caller must record it.
    */
-  merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergedBase>;
+  merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergeResult>;
   /** Merges two commits even if they conflict. Conflicting files get git's conflict markers. */
-  mergeAnyway(
+  mergeWithConflictMarkers(
     commits: CommitsToMerge,
     signal?: AbortSignal,
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;

@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import type { RecordedRework } from "../domain/evidence.ts";
+import type { StoredReworkRequest } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { Conversation } from "./conversations.ts";
 
@@ -10,7 +10,7 @@ export interface WorkerToConnect {
   /** The IDs of all stories of the task. */
   readonly storyIds: readonly string[];
   /** The IDs of the stories that earlier attempts completed. */
-  readonly doneIds: readonly string[];
+  readonly completedStoryIds: readonly string[];
   readonly request: TaskRequestPayload;
   /** Returns environment variables for the agent. Called at each connection. */
   readonly environment: () => Readonly<Record<string, string>> | null;
@@ -44,10 +44,13 @@ export interface WorkerChannel {
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
   /** Returns the user's request to rework a story in this attempt; null if there is none. */
-  findRework(worker: { readonly slug: string; readonly attempt: number }): Promise<RecordedRework | null>;
+  findRework(worker: {
+    readonly slug: string;
+    readonly attempt: number;
+  }): Promise<StoredReworkRequest | null>;
   storeRework(
     worker: { readonly slug: string; readonly attempt: number },
-    takenUp: RecordedRework,
+    takenUp: StoredReworkRequest,
   ): Promise<void>;
   /** Writes the request of an attempt atomically. */
   storeRequest(

@@ -3,16 +3,16 @@ import type { Containers, TerminalSession, TerminalSize } from "../ports/contain
 import {
   type CommandRequest,
   type CommandResult,
-  endProcesses,
+  endCommandProcesses,
+  explainLostExitCode,
   newCommandKey,
   runCommand,
-  whyLost,
 } from "./run-command.ts";
-import { defaultOutputLimit } from "./sandbox-defaults.ts";
+import { defaultMaxOutputLength } from "./sandbox-defaults.ts";
 
 /** The container of a worker, in which a user opens a shell or runs a command. */
 export interface AgentContainer {
-  readonly containers: Pick<Containers, "exec" | "openTerminal" | "look">;
+  readonly containers: Pick<Containers, "exec" | "openTerminal" | "inspect">;
   readonly containerId: string;
 }
 
@@ -92,13 +92,18 @@ export async function openAgentTerminal(
     async exitCode() {
       const exit = await session.exit();
       if (exit.kind === "lost")
-        throw await whyLost(containers, containerId, command.join(" ") || "the shell", exit.reason);
+        throw await explainLostExitCode(
+          containers,
+          containerId,
+          command.join(" ") || "the shell",
+          exit.reason,
+        );
       hasEnded = true;
       return exit.code;
     },
     async [Symbol.asyncDispose]() {
       await session[Symbol.asyncDispose]();
-      if (!hasEnded) await endProcesses(containers, { containerId, key, through: inWorkspace });
+      if (!hasEnded) await endCommandProcesses(containers, { containerId, key, commandPrefix: inWorkspace });
     },
   };
 }
@@ -114,8 +119,8 @@ export async function runAsAgent(
     containers,
     {
       ...request,
-      ...{ containerId, env: environment, workdir: "/", through: inWorkspace },
-      ...{ timeoutMs: null, outputLimit: defaultOutputLimit },
+      ...{ containerId, env: environment, workdir: "/", commandPrefix: inWorkspace },
+      ...{ timeoutMs: null, outputLimit: defaultMaxOutputLength },
     },
     signal,
   );
@@ -139,7 +144,7 @@ async function refuseCapable(
   let status = "";
   for await (const { stream, bytes } of execution.output)
     if (stream === "stdout") status += Buffer.from(bytes).toString();
-  const problem = findRights(status);
+  const problem = findExcessRights(status);
   if (problem !== null)
     throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
       what: "a shell in the sandbox of this worker",
@@ -151,7 +156,7 @@ async function refuseCapable(
  * Finds excess rights in the content of `/proc/<pid>/status`. Returns them as a reason to refuse, or null if
  * there are none.
  */
-export function findRights(status: string): string | null {
+export function findExcessRights(status: string): string | null {
   const fieldOf = (name: string): string | null =>
     new RegExp(`^${name}:\\s*(.*?)\\s*$`, "m").exec(status)?.[1] ?? null;
   const ids = [fieldOf("Uid"), fieldOf("Gid")];

@@ -118,7 +118,7 @@ export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
  * Returns how many processes in this container the kernel has killed for lack of memory. Engines report only
  * a kill of the container's main process.
  */
-export async function countMemoryKills(
+export async function countOomKills(
   { containers, containerId }: Pick<UsableSandbox, "containers" | "containerId">,
   signal?: AbortSignal,
 ): Promise<number> {

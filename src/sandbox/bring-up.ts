@@ -8,17 +8,17 @@ import {
   type SandboxRuntime,
   type SandboxSpec,
 } from "../domain/sandbox-spec.ts";
-import { chooseFilter, filterWords, type SystemCallFilter } from "../domain/system-call-filter.ts";
+import { chooseFilter, describeFilter, type SystemCallFilter } from "../domain/system-call-filter.ts";
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import { labels, type OpenEngine } from "../ports/engine.ts";
 import type { InputFile } from "../ports/sandbox-folders.ts";
 import { sleepCommand } from "./create-sandbox.ts";
 import { ensureImage } from "./ensure-image.ts";
 import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
-import { fitLimits } from "./fit-limits.ts";
+import { capLimitsToEngine } from "./fit-limits.ts";
 import { containerNameOf } from "./own-container.ts";
 import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
-import { defaultTmpBytes, mainUser } from "./sandbox-defaults.ts";
+import { defaultTmpBytes, mainProcessUser } from "./sandbox-defaults.ts";
 
 export interface SpecRequest {
   readonly spec: SandboxSpec;
@@ -57,7 +57,7 @@ export async function createFromSpec(
 
   const id = deps.newId();
   const info = await deps.engine.info(signal);
-  const limits = limitsOf(fitLimits(deps.limits, info), spec);
+  const limits = limitsOf(capLimitsToEngine(deps.limits, info), spec);
   const draft = recordOf(deps, { spec, autoDestroy, id, image: image.reference, runtime, limits });
   const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
   await using undo = new AsyncDisposableStack();
@@ -73,7 +73,7 @@ export async function createFromSpec(
   });
   // Holds the sandbox's lock until the sandbox is complete. A draft record whose lock is free therefore means
   // an interrupted creation.
-  await using _held = await (await deps.folders.lockOf(id)).hold(0, signal);
+  await using _held = await (await deps.folders.lockOf(id)).acquire(0, signal);
   await deps.folders.write(draft);
   const open = await deps.engine.open();
   onStep("Creating the container");
@@ -95,7 +95,7 @@ export async function createFromSpec(
       ...image.warnings,
       ...dangers.map(({ what }) => `DANGEROUS: ${what} removes the sandbox's protection`),
       ...(autoDestroy ? [] : ["DANGEROUS: this sandbox runs until you end it with `swarm sandbox destroy`"]),
-      ...runtime.passedOver.map((reason) => `a stronger runtime was not used: ${reason}`),
+      ...runtime.rejectedRuntimes.map((reason) => `a stronger runtime was not used: ${reason}`),
       ...permissionWarnings(spec),
       ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
@@ -201,7 +201,7 @@ function containerSpecOf({
     },
     env: { HOME: "/tmp", IS_SANDBOX: "1", ...spec.env },
     ...{
-      user: mainUser,
+      user: mainProcessUser,
       workdir: "/work",
       runtime: record.isolation.runtime,
       network: { kind: spec.network },
@@ -273,7 +273,7 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
 /** Returns a warning if the sandbox's filter of system calls is weaker than the usual filter. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
-  return isUsual ? [] : [`system calls of the sandbox: ${filterWords(filter, limits)}`];
+  return isUsual ? [] : [`system calls of the sandbox: ${describeFilter(filter, limits)}`];
 }
 
 /**

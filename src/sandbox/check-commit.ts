@@ -1,12 +1,12 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
 import { cleanLines, cleanText } from "../domain/clean-text.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
-import { tailOf } from "../domain/fit-message.ts";
+import { truncateTextStart } from "../domain/fit-message.ts";
 import type { RanCheck } from "../domain/generated/merge.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
-import { mainUser } from "./sandbox-defaults.ts";
+import { mainProcessUser } from "./sandbox-defaults.ts";
 import { watchLimits } from "./watch-limits.ts";
 
 export interface CheckCommitDeps {
@@ -89,7 +89,7 @@ export async function checkCommit(
     {
       ...{ name, labels, image, runtime, tmpBytes, command: ["sleep", String(seconds)] },
       env: { IS_SANDBOX: "1" },
-      ...{ user: mainUser, workdir: "/", network: { kind: "none" }, volumes: [] },
+      ...{ user: mainProcessUser, workdir: "/", network: { kind: "none" }, volumes: [] },
       limits,
       ...{ capabilities: [], readOnlyRoot: false, privileged: false },
     },
@@ -169,5 +169,5 @@ function withBundle(from: string): PackedFile[] {
 }
 
 function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
-  return tailOf(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
+  return truncateTextStart(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
 }

@@ -11,7 +11,7 @@ export type CheckCall = (
  * Returns a sandbox that validates the arguments of each call first. A missing required argument is passed to
  * the validation as null, which is never valid.
  */
-export function checkedSandbox(sandbox: Sandbox, check: CheckCall): Sandbox {
+export function addArgumentChecks(sandbox: Sandbox, check: CheckCall): Sandbox {
   return {
     ...sandbox,
 

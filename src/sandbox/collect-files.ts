@@ -4,7 +4,7 @@ import { BoundedList } from "../domain/first-of-many.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { OpenEngine } from "../ports/engine.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { copyPathOut } from "./sandbox-files.ts";
 
 /**
@@ -44,7 +44,7 @@ const listed = { items: 100, characters: 100_000 };
  * not copy. If `/work` or `/outputs` cannot be read at all, its earlier copy stays.
  */
 export async function collectFiles(
-  { folders }: Pick<ProjectSandboxes, "folders">,
+  { folders }: Pick<ProjectSandboxDeps, "folders">,
   { containers }: OpenEngine,
   {
     record,

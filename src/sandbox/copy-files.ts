@@ -1,14 +1,14 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { containerPath } from "../domain/container-path.ts";
+import { resolveContainerPath } from "../domain/container-path.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { sandboxRef } from "../domain/sandbox-ref.ts";
+import { parseSandboxPath } from "../domain/sandbox-ref.ts";
 import type { Containers } from "../ports/containers.ts";
-import { filesBelow } from "./files-below.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { listArchiveEntries } from "./files-below.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { runCommand } from "./run-command.ts";
 import { copyFilesIn, copyPathOut } from "./sandbox-files.ts";
-import { findSandbox, useSandbox } from "./use-sandbox.ts";
+import { ensureSandboxRuns, findSandbox } from "./use-sandbox.ts";
 
 export interface CopyRequest {
   /** The source: a path on this machine, or `sandbox:/path`. */
@@ -21,39 +21,39 @@ export interface CopyRequest {
  * decides the direction.
  */
 export async function copyFiles(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   { from, to }: CopyRequest,
   { folder }: { readonly folder: string },
   signal?: AbortSignal,
 ): Promise<CopyRequest> {
-  const [source, target] = [sandboxRef(from), sandboxRef(to)];
+  const [source, target] = [parseSandboxPath(from), parseSandboxPath(to)];
   if ((source === null) === (target === null))
     throw new SwarmError("USAGE", {
       message: "exactly one of the two paths must be in a sandbox, written as id:/path or :/path",
     });
   if (source) {
     const place = await resolveLocal(folder, to);
-    const { containers, containerId } = await useSandbox(
+    const { containers, containerId } = await ensureSandboxRuns(
       deps,
       await findSandbox(deps, source.sandbox),
       signal,
     );
-    const path = containerPath("/work", source.path, { absolute: source.path.startsWith("/") });
+    const path = resolveContainerPath("/work", source.path, { absolute: source.path.startsWith("/") });
     const into = await freePath(place, basename(path));
     await copyPathOut(containers, { id: containerId, path, into, leaveOut: false }, signal);
     return { from, to: into };
   }
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
   const here = await resolveLocal(folder, from);
-  const found = await filesBelow(here);
-  const { containers, containerId } = await useSandbox(deps, await findSandbox(deps, sandbox), signal);
-  const there = containerPath("/work", path, { absolute: path.startsWith("/") });
+  const found = await listArchiveEntries(here);
+  const { containers, containerId } = await ensureSandboxRuns(deps, await findSandbox(deps, sandbox), signal);
+  const there = resolveContainerPath("/work", path, { absolute: path.startsWith("/") });
   // Chooses the target as `cp` does: if the path is an existing folder, the copy goes into the folder; else
   // the path is the copy's new name.
   const isFolder =
     path === "" || path.endsWith("/") || (await isFolderIn(containers, containerId, there, signal));
   const [into, name] = isFolder ? [there, basename(here)] : [dirname(there), basename(there)];
-  const files = isFolder ? found : await filesBelow(here, name);
+  const files = isFolder ? found : await listArchiveEntries(here, name);
   await copyFilesIn(containers, { id: containerId, into, files }, signal);
   return { from, to: `${into}/${name}` };
 }

@@ -6,18 +6,18 @@ import type { ContainerLimits, ContainerNetwork, ContainerSpec, Containers } fro
 import { labels } from "../ports/engine.ts";
 import { ensureImage } from "./ensure-image.ts";
 import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
-import { fitLimits } from "./fit-limits.ts";
-import { findMissing } from "./in-container-scripts.ts";
+import { capLimitsToEngine } from "./fit-limits.ts";
+import { findMissingProgramsScript } from "./in-container-scripts.ts";
 import { runCommand } from "./run-command.ts";
 import { type Sandbox, sandboxAt } from "./sandbox.ts";
 import {
   defaultCommandTimeoutMs,
   defaultLimits,
-  defaultOutputLimit,
-  defaultPrefix,
+  defaultMaxOutputLength,
+  defaultNamePrefix,
   defaultTmpBytes,
   defaultWorkdir,
-  mainUser,
+  mainProcessUser,
 } from "./sandbox-defaults.ts";
 
 /** The options of a new sandbox. Each option has a default. */
@@ -69,7 +69,7 @@ export async function createSandbox(
   const image = await ensureImage(deps.engine, options.image ?? baseImage, signal);
   const runtime = await findRuntime(deps, options.isolation ?? "auto", signal);
   const id = deps.newId();
-  const limits = { ...fitLimits(defaultLimits, await deps.engine.info(signal)), ...options.limits };
+  const limits = { ...capLimitsToEngine(defaultLimits, await deps.engine.info(signal)), ...options.limits };
   const spec = containerSpecOf(options, { id, imageId: image.id, runtime, limits });
 
   await using undo = new AsyncDisposableStack();
@@ -80,10 +80,10 @@ export async function createSandbox(
     ...{ id: created.id, name: spec.name, workdir, diskLimit: created.diskLimit },
     ...{ isolation: runtime.level, runtime: runtime.runtime },
     commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,
-    outputLimit: options.outputLimit ?? defaultOutputLimit,
+    outputLimit: options.outputLimit ?? defaultMaxOutputLength,
   });
   await makeWorkdir(containers, created.id, workdir, signal);
-  await startSuitable(containers, { id: created.id, image: options.image ?? baseImage }, signal);
+  await startIfImageSuitable(containers, { id: created.id, image: options.image ?? baseImage }, signal);
   undo.move();
   return sandbox;
 }
@@ -114,7 +114,7 @@ async function makeWorkdir(
  * Starts a container whose image may lack programs. Throws IMAGE_UNSUITABLE with the programs that the image
  * lacks.
  */
-export async function startSuitable(
+export async function startIfImageSuitable(
   containers: Containers,
   { id, image }: { readonly id: string; readonly image: string },
   signal?: AbortSignal,
@@ -133,7 +133,7 @@ export async function startSuitable(
     containers,
     {
       containerId: id,
-      command: ["sh", "-c", findMissing, "sh", ...neededPrograms],
+      command: ["sh", "-c", findMissingProgramsScript, "sh", ...neededPrograms],
       ...{ timeoutMs: 30_000, outputLimit: 10_000 },
     },
     signal,
@@ -166,7 +166,7 @@ function containerSpecOf(
   const workdir = options.workdir ?? defaultWorkdir;
   const network: ContainerNetwork = { kind: options.network ?? "none" };
   return {
-    name: `${options.prefix ?? defaultPrefix}${id}`,
+    name: `${options.prefix ?? defaultNamePrefix}${id}`,
     labels: {
       ...options.labels,
       [labels.sandbox]: "true",
@@ -179,7 +179,7 @@ function containerSpecOf(
     image: imageId,
     command: sleepCommand(options.ttlMs ?? defaultTtlMs),
     env: { HOME: "/tmp", IS_SANDBOX: "1", ...options.env },
-    user: mainUser,
+    user: mainProcessUser,
     // Not the option `workdir`: if that folder is missing, the engine would create it with root as its owner.
     workdir: "/",
     runtime: runtime.runtime,

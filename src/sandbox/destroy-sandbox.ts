@@ -3,9 +3,9 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { OpenEngine } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
 import { collectFiles } from "./collect-files.ts";
-import { inspectOwn } from "./own-container.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
-import { removeRemains } from "./settle-sandbox.ts";
+import { inspectOwnContainer } from "./own-container.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
+import { removeContainerAndVolumes } from "./settle-sandbox.ts";
 
 const destroyMs = 60_000;
 
@@ -14,7 +14,7 @@ const destroyMs = 60_000;
  * with `purge`, deletes them instead.
  */
 export async function destroySandbox(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   wanted: SandboxRecord,
   { purge }: { readonly purge: boolean },
 ): Promise<SandboxRecord> {
@@ -24,7 +24,7 @@ export async function destroySandbox(
   // Reads the record again: the previous lock holder has recorded the end of its task.
   const record = (await deps.folders.read(wanted.id)) ?? wanted;
   try {
-    const facts = await inspectOwn(open.containers, record, deadline);
+    const facts = await inspectOwnContainer(open.containers, record, deadline);
     const mayHoldFiles = facts !== null && facts.state !== "created";
     // Collects outputs again, because programs in the background may have written outputs after the last
     // task's end.
@@ -40,7 +40,7 @@ export async function destroySandbox(
           `${first}${stillInside.length > 1 ? ", and more files" : ""}: only the sandbox has a copy of this output; --purge removes the sandbox anyway`,
         );
     }
-    await removeRemains(open, record, facts, AbortSignal.timeout(destroyMs));
+    await removeContainerAndVolumes(open, record, facts, AbortSignal.timeout(destroyMs));
   } catch (error) {
     if (error instanceof SwarmError && error.code === "ENGINE_UNREACHABLE") throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -70,21 +70,21 @@ export async function destroySandbox(
  * that process then records the task's end and releases the lock.
  */
 async function holdAgainstTasks(
-  { folders }: ProjectSandboxes,
+  { folders }: ProjectSandboxDeps,
   { containers }: OpenEngine,
   record: SandboxRecord,
   signal: AbortSignal,
 ): Promise<HeldLock> {
   const lock = await folders.lockOf(record.id);
   if ((await lock.holder()) !== null) {
-    const facts = await inspectOwn(containers, record, signal);
+    const facts = await inspectOwnContainer(containers, record, signal);
     if (facts?.state === "running") {
       // The process that runs the task reads this mark to learn why the container ended. It holds the lock
       // until it has recorded the end.
       await using _mark = await folders.markDestroying(record.id);
       await containers.stop(facts.id, { graceMs: 0 }, signal);
-      return await lock.hold(destroyMs, signal);
+      return await lock.acquire(destroyMs, signal);
     }
   }
-  return lock.hold(destroyMs, signal);
+  return lock.acquire(destroyMs, signal);
 }

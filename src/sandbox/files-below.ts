@@ -9,7 +9,7 @@ const owner = { uid: 1000, gid: 1000 };
  * Returns the archive entries to copy a file of this machine, or a folder with its content. Leaves out links
  * and devices in the folder, because a link could lead anywhere.
  */
-export async function filesBelow(from: string, name: string = basename(from)): Promise<PackedFile[]> {
+export async function listArchiveEntries(from: string, name: string = basename(from)): Promise<PackedFile[]> {
   const top = await realpath(from).catch((error: NodeJS.ErrnoException) => {
     throw new SwarmError(
       "FILE_UNREADABLE",

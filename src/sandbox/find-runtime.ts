@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { baseImage } from "../domain/base-image.ts";
-import { chooseRuntime, type Measurement, type RuntimeChoice } from "../domain/choose-runtime.ts";
+import { chooseRuntime, type IsolationMeasurement, type RuntimeChoice } from "../domain/choose-runtime.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { type IsolationLevel, judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
 import type { ContainerEngine, EngineInfo } from "../ports/engine.ts";
@@ -29,7 +29,7 @@ export async function findRuntime(
   signal?: AbortSignal,
 ): Promise<FoundRuntime> {
   const info = await deps.engine.info(signal);
-  const measurements = new Map<string, Measurement>();
+  const measurements = new Map<string, IsolationMeasurement>();
   let choice: RuntimeChoice = { kind: "none", found: [] };
   for (const runtime of preferredRuntimes) {
     if (!info.runtimes.includes(runtime)) continue;
@@ -49,7 +49,7 @@ async function measure(
   info: EngineInfo,
   runtime: string,
   signal?: AbortSignal,
-): Promise<Measurement> {
+): Promise<IsolationMeasurement> {
   const { images } = await engine.open();
   const subject = [info.id, info.version, info.kernel, runtime, await adapterId()];
   const base = await images.find(baseImage, signal);

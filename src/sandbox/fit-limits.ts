@@ -5,7 +5,10 @@ import type { EngineInfo } from "../ports/engine.ts";
  * Reduces the limits from settings and defaults to what the engine's machine has. Limits in a spec or an
  * option of the library are not reduced.
  */
-export function fitLimits(limits: ContainerLimits, { cpus, memoryBytes }: EngineInfo): ContainerLimits {
+export function capLimitsToEngine(
+  limits: ContainerLimits,
+  { cpus, memoryBytes }: EngineInfo,
+): ContainerLimits {
   return {
     ...limits,
     cpus: cpus > 0 ? Math.min(limits.cpus, cpus) : limits.cpus,

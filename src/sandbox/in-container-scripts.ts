@@ -2,7 +2,7 @@
  * Exit codes of the scripts in this file. They differ from the usual exit codes of the programs that the
  * scripts call.
  */
-export const scriptExits = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
+export const scriptExitCodes = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
 
 /**
  * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. It writes its
@@ -84,33 +84,33 @@ rm -f -- "/tmp/.aimi-$key"
 [ $left = no ]`;
 
 /** A script that prints the bytes of a regular file: `sh -c <script> sh <path>`. */
-export const readFile: string = `
-[ -e "$1" ] || exit ${scriptExits.missing}
-[ -f "$1" ] || exit ${scriptExits.wrongKind}
-[ -r "$1" ] || exit ${scriptExits.forbidden}
+export const readFileScript: string = `
+[ -e "$1" ] || exit ${scriptExitCodes.missing}
+[ -f "$1" ] || exit ${scriptExitCodes.wrongKind}
+[ -r "$1" ] || exit ${scriptExitCodes.forbidden}
 exec cat -- "$1"`;
 
 /**
  * A script that atomically writes a file: `sh -c <script> sh <path> <length> <unique name>`. It reads exactly
  * `length` bytes of its input, so it does not wait for the end of its input.
  */
-export const writeFile: string = `
+export const writeFileScript: string = `
 folder=$(dirname -- "$1")
-mkdir -p -- "$folder" 2>/dev/null || exit ${scriptExits.forbidden}
-[ -d "$1" ] && exit ${scriptExits.wrongKind}
+mkdir -p -- "$folder" 2>/dev/null || exit ${scriptExitCodes.forbidden}
+[ -d "$1" ] && exit ${scriptExitCodes.wrongKind}
 part="$folder/.aimi-$3"
-head -c "$2" >"$part" 2>/dev/null || { rm -f -- "$part"; exit ${scriptExits.forbidden}; }
-[ "$(wc -c <"$part")" -eq "$2" ] || { rm -f -- "$part"; exit ${scriptExits.forbidden}; }
+head -c "$2" >"$part" 2>/dev/null || { rm -f -- "$part"; exit ${scriptExitCodes.forbidden}; }
+[ "$(wc -c <"$part")" -eq "$2" ] || { rm -f -- "$part"; exit ${scriptExitCodes.forbidden}; }
 mv -f -- "$part" "$1"`;
 
 /**
  * A script that lists a folder: `sh -c <script> sh <path>`. It prints kind, size and name of each entry, with
  * a NUL after each entry.
  */
-export const listFolder: string = `
-[ -e "$1" ] || exit ${scriptExits.missing}
-[ -d "$1" ] || exit ${scriptExits.wrongKind}
-cd -- "$1" 2>/dev/null || exit ${scriptExits.forbidden}
+export const listFolderScript: string = `
+[ -e "$1" ] || exit ${scriptExitCodes.missing}
+[ -d "$1" ] || exit ${scriptExitCodes.wrongKind}
+cd -- "$1" 2>/dev/null || exit ${scriptExitCodes.forbidden}
 for name in * .[!.]* ..?*; do
   if [ -L "$name" ]; then printf 'link\\t0\\t%s\\0' "$name"
   elif [ -d "$name" ]; then printf 'folder\\t0\\t%s\\0' "$name"
@@ -126,11 +126,11 @@ done`;
  * would be sent whole, only to be discarded. Only GNU tar can exclude a list of files; other versions of tar
  * send them.
  */
-export const packPath: string = `
-[ -e "$1" ] || [ -L "$1" ] || exit ${scriptExits.missing}
-cd -- "$(dirname -- "$1")" 2>/dev/null || exit ${scriptExits.forbidden}
+export const packPathScript: string = `
+[ -e "$1" ] || [ -L "$1" ] || exit ${scriptExitCodes.missing}
+cd -- "$(dirname -- "$1")" 2>/dev/null || exit ${scriptExitCodes.forbidden}
 top="./$(basename -- "$1")"
-[ -d "$top" ] && [ ! -L "$top" ] && { [ -r "$top" ] && [ -x "$top" ] || exit ${scriptExits.forbidden}; }
+[ -d "$top" ] && [ ! -L "$top" ] && { [ -r "$top" ] && [ -x "$top" ] || exit ${scriptExitCodes.forbidden}; }
 export LC_ALL=C
 newline='
 '
@@ -144,10 +144,10 @@ case "$2$(tar --version 2>/dev/null | head -n 1)" in
 esac`;
 
 /** A script that unpacks a tar stream from its input into a folder: `sh -c <script> sh <folder>`. */
-export const unpackInto: string = `
-mkdir -p -- "$1" 2>/dev/null || exit ${scriptExits.forbidden}
+export const unpackScript: string = `
+mkdir -p -- "$1" 2>/dev/null || exit ${scriptExitCodes.forbidden}
 exec tar -xf - -C "$1" --no-same-owner`;
 
 /** A script that prints the names of missing programs: `sh -c <script> sh <program>…`. */
-export const findMissing = `
+export const findMissingProgramsScript = `
 for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 || echo "$name"; done`;

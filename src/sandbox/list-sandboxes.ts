@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
 export interface ListedSandboxes {
@@ -13,7 +13,7 @@ export interface ListedSandboxes {
  * Returns the record of every sandbox of a folder, up to date with its engine. If an engine does not answer,
  * the last recorded state stays.
  */
-export async function listSandboxes(deps: ProjectSandboxes): Promise<ListedSandboxes> {
+export async function listSandboxes(deps: ProjectSandboxDeps): Promise<ListedSandboxes> {
   const { records, unreadable } = await deps.folders.list();
   const problems = new Set(unreadable);
   const settled: SandboxRecord[] = [];

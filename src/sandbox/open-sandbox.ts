@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { isolationLevels } from "../domain/isolation.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 import { type Sandbox, sandboxAt } from "./sandbox.ts";
-import { defaultCommandTimeoutMs, defaultOutputLimit, defaultWorkdir } from "./sandbox-defaults.ts";
+import { defaultCommandTimeoutMs, defaultMaxOutputLength, defaultWorkdir } from "./sandbox-defaults.ts";
 
 export interface OpenSandboxOptions {
   readonly commandTimeoutMs?: number;
@@ -17,7 +17,7 @@ export async function openSandbox(
   signal?: AbortSignal,
 ): Promise<Sandbox> {
   const { containers } = await engine.open();
-  const facts = await containers.look(id, undefined, signal);
+  const facts = await containers.inspect(id, undefined, signal);
   // Refuses containers that swarm did not create.
   if (facts?.labels[labels.role] !== "sandbox") throw new SwarmError("SANDBOX_UNKNOWN", { id });
   const level = isolationLevels.find((known) => known === facts.labels[labels.isolation]);
@@ -27,6 +27,6 @@ export async function openSandbox(
     runtime: facts.labels[labels.runtime] ?? "unknown",
     isolation: level ?? "shared-kernel",
     commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,
-    outputLimit: options.outputLimit ?? defaultOutputLimit,
+    outputLimit: options.outputLimit ?? defaultMaxOutputLength,
   });
 }

@@ -18,11 +18,11 @@ export function containerNameOf(id: string): string {
  * Returns the container of a sandbox's record, or null if the container is gone. The record may come from
  * another user's checkout and name any container, so the container's own label must agree.
  */
-export async function inspectOwn(
+export async function inspectOwnContainer(
   containers: Containers,
   { id, container }: Pick<SandboxRecord, "id" | "container">,
   signal?: AbortSignal,
 ): Promise<ContainerFacts | null> {
-  const facts = await containers.look(container?.id ?? containerNameOf(id), undefined, signal);
+  const facts = await containers.inspect(container?.id ?? containerNameOf(id), undefined, signal);
   return facts?.labels[labels.sandboxId] === id ? facts : null;
 }

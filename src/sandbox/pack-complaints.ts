@@ -20,7 +20,7 @@ export interface TarComplaint {
 const maxLineLength = 600;
 
 /** Splits the error output of `tar` into lines of bounded length and parses each line. */
-export function complaintLines(take: (complaint: TarComplaint) => void): {
+export function createComplaintParser(take: (complaint: TarComplaint) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
 } {

@@ -7,7 +7,7 @@ import type { FindRuntimeDeps } from "./find-runtime.ts";
  * The dependencies of all operations on a folder's sandboxes: the records in `.aimi/sandboxes`, and the
  * engine of each sandbox.
  */
-export interface ProjectSandboxes {
+export interface ProjectSandboxDeps {
   readonly folders: SandboxFolders;
   readonly clock: () => Date;
   /** Returns the engine at the endpoint that a sandbox's record names. */
@@ -15,7 +15,7 @@ export interface ProjectSandboxes {
 }
 
 /** The dependencies of creating a sandbox. */
-export interface CreateFromSpecDeps extends ProjectSandboxes, FindRuntimeDeps {
+export interface CreateFromSpecDeps extends ProjectSandboxDeps, FindRuntimeDeps {
   readonly newId: () => string;
   readonly limits: ContainerLimits;
   /** The names of the images for `python`, `node` and `bash`. */

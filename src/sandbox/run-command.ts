@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { BoundedText } from "../domain/bounded-text.ts";
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Containers, ExecExit, Execution, OutputChunk } from "../ports/containers.ts";
 import { commandStateScript, killCommandScript, runCommandScript } from "./in-container-scripts.ts";
@@ -32,7 +32,7 @@ export interface CommandRequest {
    * A command prefix that drops root's rights. If given, root starts the programs through it; else the
    * sandbox's user starts them.
    */
-  readonly through?: readonly string[];
+  readonly commandPrefix?: readonly string[];
 }
 
 export interface CommandResult {
@@ -54,7 +54,7 @@ const endWithinMs = 15_000;
  * only the connection to it.
  */
 export async function runCommand(
-  containers: Pick<Containers, "exec" | "look">,
+  containers: Pick<Containers, "exec" | "inspect">,
   request: CommandRequest,
   signal?: AbortSignal,
 ): Promise<CommandResult> {
@@ -82,7 +82,7 @@ export async function runCommand(
       containerId,
       {
         command: [
-          ...(request.through ?? []),
+          ...(request.commandPrefix ?? []),
           "sh",
           "-c",
           runCommandScript,
@@ -91,7 +91,7 @@ export async function runCommand(
           request.key === undefined ? "forget" : "keep",
           ...command,
         ],
-        user: request.through ? "0:0" : sandboxUser,
+        user: request.commandPrefix ? "0:0" : sandboxUser,
         env: { ...request.env, AIMI_EXEC: key },
         ...(request.workdir !== undefined && { workdir: request.workdir }),
         input: request.input !== undefined,
@@ -109,15 +109,15 @@ export async function runCommand(
     exit = await execution.exit();
   } catch (error) {
     if (!ending.aborted) throw error;
-    await endProcesses(containers, {
+    await endCommandProcesses(containers, {
       ...{ containerId, key },
-      ...(request.through && { through: request.through }),
+      ...(request.commandPrefix && { commandPrefix: request.commandPrefix }),
     });
     throw ending.reason;
   } finally {
     clearTimeout(timer);
   }
-  if (exit.kind === "lost") throw await whyLost(containers, containerId, name, exit.reason);
+  if (exit.kind === "lost") throw await explainLostExitCode(containers, containerId, name, exit.reason);
   const [stdout, stderr] = [texts.stdout.finish(), texts.stderr.finish()];
   refuseUnstarted(command, { exit: exit.code, key, stdout: stdout.text, stderr: stderr.text });
   return {
@@ -137,7 +137,7 @@ export type CommandState =
   | { readonly kind: "ended"; readonly exitCode: number };
 
 /** Returns the state of a program that another process started with this key. */
-export async function askCommand(
+export async function readCommandState(
   containers: Containers,
   { containerId, key }: { readonly containerId: string; readonly key: string },
   signal?: AbortSignal,
@@ -202,7 +202,7 @@ async function readOutput(
     }
     total += chunk.bytes.length;
     if (maxOutputBytes !== undefined && maxOutputBytes !== null && total > maxOutputBytes) {
-      const facts = { command: command.join(" ").slice(0, 200), limit: showBytes(maxOutputBytes) };
+      const facts = { command: command.join(" ").slice(0, 200), limit: formatBytes(maxOutputBytes) };
       limit.abort(new SwarmError("OUTPUT_TOO_LONG", facts));
       return;
     }
@@ -213,17 +213,21 @@ async function readOutput(
  * Ends the processes of a program that remain after the engine's connection to it is closed. Ignores errors
  * of the engine: if the container is gone, no processes remain.
  */
-export async function endProcesses(
+export async function endCommandProcesses(
   containers: Pick<Containers, "exec">,
-  { containerId, key, through }: Pick<CommandRequest, "containerId" | "through"> & { readonly key: string },
+  {
+    containerId,
+    key,
+    commandPrefix,
+  }: Pick<CommandRequest, "containerId" | "commandPrefix"> & { readonly key: string },
 ): Promise<void> {
   const deadline = AbortSignal.timeout(endWithinMs);
   try {
     await using execution = await containers.exec(
       containerId,
       {
-        command: [...(through ?? []), "sh", "-c", killCommandScript, "sh", key],
-        user: through ? "0:0" : sandboxUser,
+        command: [...(commandPrefix ?? []), "sh", "-c", killCommandScript, "sh", key],
+        user: commandPrefix ? "0:0" : sandboxUser,
         input: false,
       },
       deadline,
@@ -238,13 +242,13 @@ export async function endProcesses(
 }
 
 /** Returns the reason why the exit code of a program is unknown. Usually the container has ended. */
-export async function whyLost(
-  containers: Pick<Containers, "look">,
+export async function explainLostExitCode(
+  containers: Pick<Containers, "inspect">,
   id: string,
   command: string,
   reason: string,
 ): Promise<SwarmError> {
-  const facts = await containers.look(id).catch((error: unknown) => {
+  const facts = await containers.inspect(id).catch((error: unknown) => {
     if (error instanceof SwarmError) return error;
     throw error;
   });

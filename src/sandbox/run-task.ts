@@ -1,22 +1,22 @@
 import { basename } from "node:path";
 import type { PackedFile } from "../archive/pack-files.ts";
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
-import { isOver } from "../domain/judge-sandbox.ts";
+import { isSandboxOver } from "../domain/judge-sandbox.ts";
 import type { OutputChunk } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
-import { attemptTask, countMemoryKills, interpreterOf, type TaskOutcome } from "./attempt-task.ts";
+import { attemptTask, countOomKills, interpreterOf, type TaskOutcome } from "./attempt-task.ts";
 import { collectFiles } from "./collect-files.ts";
-import { inspectOwn } from "./own-container.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { inspectOwnContainer } from "./own-container.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { newCommandKey } from "./run-command.ts";
 import { copyFilesIn } from "./sandbox-files.ts";
-import { reconcileHeld, removeRemains } from "./settle-sandbox.ts";
-import { incompleteness, summarizeTask } from "./summarize-task.ts";
-import { startUsed, throwIfOver, type UsableSandbox } from "./use-sandbox.ts";
+import { reconcileLockedSandbox, removeContainerAndVolumes } from "./settle-sandbox.ts";
+import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
+import { ensureReconciledSandboxRuns, throwIfSandboxEnded, type UsableSandbox } from "./use-sandbox.ts";
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
@@ -26,7 +26,7 @@ export interface RunTaskRequest {
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
 }
 
-export interface RanTask {
+export interface TaskRunResult {
   readonly record: SandboxRecord;
   readonly summary: SandboxSummary;
   /** The error that ended the task or made its outputs incomplete; null if there is none. */
@@ -39,25 +39,25 @@ const maxReasonLength = 2_000;
 
 /** Runs a task file in a sandbox with the task's interpreter, and collects the outputs. */
 export async function runTask(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   { record: wanted, file, content, onOutput }: RunTaskRequest,
   signal?: AbortSignal,
-): Promise<RanTask> {
+): Promise<TaskRunResult> {
   await using _held = await holdSandbox(deps, wanted, signal);
   // Reads the record again: another task may have run while this process waited for the lock.
   const now = await deps.folders.read(wanted.id);
   if (!now) throw new SwarmError("SANDBOX_DESTROYED", { id: wanted.id, at: "an unknown time" });
-  const settled = await reconcileHeld(deps, now, signal);
+  const settled = await reconcileLockedSandbox(deps, now, signal);
   if (settled.status === "running" && settled.execution !== null)
     throw new SwarmError("SANDBOX_BUSY", {
       id: settled.id,
       holder: `the task ${settled.task} still runs, although the swarm process that started it has ended`,
     });
-  const used = await startUsed(deps, settled, { held: true }, signal);
+  const used = await ensureReconciledSandboxRuns(deps, settled, { held: true }, signal);
   const name = basename(file);
   const task: PackedFile = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
   const [memoryKills] = await Promise.all([
-    countMemoryKills(used, signal),
+    countOomKills(used, signal),
     copyFilesIn(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
   ]);
 
@@ -91,7 +91,7 @@ export async function runTask(
  * with a read-only root has such folders.
  */
 async function mountedFolders(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   { id, engine }: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<string[]> {
@@ -101,12 +101,12 @@ async function mountedFolders(
 }
 
 async function holdSandbox(
-  { folders }: ProjectSandboxes,
+  { folders }: ProjectSandboxDeps,
   { id }: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<HeldLock> {
   try {
-    return await (await folders.lockOf(id)).hold(1_000, signal);
+    return await (await folders.lockOf(id)).acquire(1_000, signal);
   } catch (error) {
     if (!(error instanceof SwarmError) || error.code !== "LOCK_TIMEOUT") throw error;
     const { holder } = error.details as { holder: string };
@@ -116,24 +116,24 @@ async function holdSandbox(
 
 /** Records the result of a task, even if the user aborted the task. Uses its own deadline for that reason. */
 async function finish(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   { containers, containerId }: UsableSandbox,
   { record, memoryKills }: { readonly record: SandboxRecord; readonly memoryKills: number },
   outcome: TaskOutcome,
-): Promise<RanTask> {
+): Promise<TaskRunResult> {
   const deadline = AbortSignal.timeout(afterwardsMs);
   const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
-  const facts = await containers.look(containerId, undefined, deadline).catch(() => null);
+  const facts = await containers.inspect(containerId, undefined, deadline).catch(() => null);
   if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
     // The container ended while the task ran. `reconcileHeld` decides whether that was a timeout, a lack of
     // memory or another end.
-    const settled = await reconcileHeld(deps, record, deadline);
+    const settled = await reconcileLockedSandbox(deps, record, deadline);
     const failure = settled === record ? outcome.error : endOf(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
   }
   const failed = outcome.kind === "ran" && outcome.result.exitCode !== 0;
   const kills = failed
-    ? await countMemoryKills({ containers, containerId }, deadline).catch(ifForeseen(memoryKills))
+    ? await countOomKills({ containers, containerId }, deadline).catch(ifForeseen(memoryKills))
     : 0;
   const ranOut = kills > memoryKills;
   const open = await (await deps.engineAt(record.engine)).open();
@@ -141,10 +141,10 @@ async function finish(
   const completedAt = deps.clock().toISOString();
   const result = outcome.kind === "ran" ? outcome.result : null;
   const failure = ranOut
-    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: showBytes(record.limits.memoryBytes) })
+    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: formatBytes(record.limits.memoryBytes) })
     : outcome.kind === "stopped"
       ? outcome.error
-      : incompleteness(result?.exitCode ?? null, collected);
+      : findOutputsProblem(result?.exitCode ?? null, collected);
   const finished: SandboxRecord = {
     ...record,
     status: result?.exitCode === 0 && failure === null ? "completed" : "failed",
@@ -159,8 +159,13 @@ async function finish(
   const { status, exitCode, reason } = finished;
   await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
   // The sandbox is over and can run no more tasks, so its space is freed.
-  if (isOver(finished) && collected.stillInside.length === 0)
-    await removeRemains(open, finished, await inspectOwn(containers, finished, deadline), deadline);
+  if (isSandboxOver(finished) && collected.stillInside.length === 0)
+    await removeContainerAndVolumes(
+      open,
+      finished,
+      await inspectOwnContainer(containers, finished, deadline),
+      deadline,
+    );
   return { record: finished, summary, failure };
 }
 
@@ -179,7 +184,7 @@ function reasonOf(error: unknown): { code: string; message: string } {
 
 function endOf(record: SandboxRecord): unknown {
   try {
-    throwIfOver(record);
+    throwIfSandboxEnded(record);
     return new SwarmError("SANDBOX_ENDED", {
       ...{
         id: record.id,

@@ -18,10 +18,10 @@ export const sandboxUser = "1000:1000";
  * The user and group of the sandbox's main process: root, but without capabilities. The other programs cannot
  * stop a process of root.
  */
-export const mainUser = "0:0";
+export const mainProcessUser = "0:0";
 
 export const defaultTmpBytes: number = 1024 ** 3;
 export const defaultWorkdir = "/workspace";
-export const defaultPrefix = "aimi-";
+export const defaultNamePrefix = "aimi-";
 export const defaultCommandTimeoutMs = 60_000;
-export const defaultOutputLimit = 10_000;
+export const defaultMaxOutputLength = 10_000;

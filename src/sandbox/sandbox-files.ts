@@ -4,12 +4,12 @@ import { basename, dirname, join } from "node:path";
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
 import type { ArchiveLimits } from "../archive/read-archive.ts";
 import { unpackArchive } from "../archive/unpack-archive.ts";
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { BoundedList } from "../domain/first-of-many.ts";
 import type { Containers } from "../ports/containers.ts";
 import * as scripts from "./in-container-scripts.ts";
-import { complaintLines, type TarComplaint } from "./pack-complaints.ts";
+import { createComplaintParser, type TarComplaint } from "./pack-complaints.ts";
 import { runCommand } from "./run-command.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
@@ -54,7 +54,7 @@ export async function readFileIn(
     containers,
     {
       containerId: id,
-      command: ["sh", "-c", scripts.readFile, "sh", path],
+      command: ["sh", "-c", scripts.readFileScript, "sh", path],
       ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxBytes },
       onOutput: ({ stream, bytes }) => {
         // Copies the chunk, because the engine's client reuses the chunk's buffer.
@@ -66,7 +66,7 @@ export async function readFileIn(
     if (!(error instanceof SwarmError) || error.code !== "OUTPUT_TOO_LONG") throw error;
     throw new SwarmError(
       "PATH_REFUSED",
-      { path, reason: `the file is larger than ${showBytes(maxBytes)}` },
+      { path, reason: `the file is larger than ${formatBytes(maxBytes)}` },
       error,
     );
   });
@@ -85,7 +85,7 @@ export async function writeFileIn(
     containers,
     {
       containerId: id,
-      command: ["sh", "-c", scripts.writeFile, "sh", path, String(content.length), unique],
+      command: ["sh", "-c", scripts.writeFileScript, "sh", path, String(content.length), unique],
       input: content,
       ...{ timeoutMs: fileMs, outputLimit: 2_000 },
     },
@@ -105,7 +105,7 @@ export async function listFolderIn(
     containers,
     {
       containerId: id,
-      command: ["sh", "-c", scripts.listFolder, "sh", path],
+      command: ["sh", "-c", scripts.listFolderScript, "sh", path],
       ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxListLength },
       onOutput: ({ stream, bytes }) => {
         if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
@@ -135,7 +135,7 @@ export async function copyFilesIn(
     containers,
     {
       containerId: id,
-      command: ["sh", "-c", scripts.unpackInto, "sh", into],
+      command: ["sh", "-c", scripts.unpackScript, "sh", into],
       input: packFiles(files),
       ...{ timeoutMs: null, outputLimit: 2_000 },
     },
@@ -156,7 +156,7 @@ export async function copyPathOut(
 ): Promise<CopiedOut> {
   if (await lstat(into).catch(() => null))
     throw new SwarmError("FILE_FAILED", { file: into, reason: "the destination already exists" });
-  const facts = await containers.look(id, undefined, signal);
+  const facts = await containers.inspect(id, undefined, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id });
   // If the container runs, `tar` in the container packs the files, because the engine's own copy of a running
   // container can be wrong. Its complaints are collected here.
@@ -228,11 +228,11 @@ async function* packedByProgram(
 ): AsyncGenerator<Uint8Array> {
   await using execution = await containers.exec(
     id,
-    { command: ["sh", "-c", scripts.packPath, "sh", path, most], user: sandboxUser, input: false },
+    { command: ["sh", "-c", scripts.packPathScript, "sh", path, most], user: sandboxUser, input: false },
     signal,
   );
   let hasComplaint = false;
-  const lines = complaintLines((complaint) => {
+  const lines = createComplaintParser((complaint) => {
     hasComplaint = true;
     complain(complaint);
   });
@@ -243,7 +243,7 @@ async function* packedByProgram(
   lines.end();
   const exit = await execution.exit();
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
-  const { missing, forbidden } = scripts.scriptExits;
+  const { missing, forbidden } = scripts.scriptExitCodes;
   if (exit.code === missing || exit.code === forbidden)
     refuse(path, exit.code, "", "the path cannot be packed");
   // An exit code without a complaint still means that something is missing, because `tar` leaves unreadable
@@ -264,11 +264,11 @@ function refuse(path: string, exitCode: number, stderr: string, wrongKind: strin
   switch (exitCode) {
     case 0:
       return;
-    case scripts.scriptExits.missing:
+    case scripts.scriptExitCodes.missing:
       throw new SwarmError("FILE_NOT_FOUND", { path });
-    case scripts.scriptExits.wrongKind:
+    case scripts.scriptExitCodes.wrongKind:
       throw new SwarmError("PATH_REFUSED", { path, reason: wrongKind });
-    case scripts.scriptExits.forbidden:
+    case scripts.scriptExitCodes.forbidden:
       throw new SwarmError("PATH_REFUSED", {
         path,
         reason: "the sandbox's user has no permission, or the disk is full",

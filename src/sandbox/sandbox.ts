@@ -1,8 +1,8 @@
-import { containerPath } from "../domain/container-path.ts";
+import { resolveContainerPath } from "../domain/container-path.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { IsolationLevel } from "../domain/isolation.ts";
 import type { ContainerFacts, ContainerStats, Containers, OutputChunk } from "../ports/containers.ts";
-import { filesBelow } from "./files-below.ts";
+import { listArchiveEntries } from "./files-below.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import {
   type CopiedOut,
@@ -95,7 +95,7 @@ const maxFileLength = 256 * 1024 * 1024;
 export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
   const { id, name, workdir } = facts;
   const pathOf = (path: string, options: FileOptions | undefined): string =>
-    containerPath(workdir, path, { absolute: options?.absolute ?? false });
+    resolveContainerPath(workdir, path, { absolute: options?.absolute ?? false });
 
   const exec: Sandbox["exec"] = async (command, options = {}) => {
     if (command.length === 0)
@@ -106,7 +106,9 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
       {
         ...{ containerId: id, command },
         workdir:
-          below === undefined ? workdir : containerPath(workdir, below, { absolute: below.startsWith("/") }),
+          below === undefined
+            ? workdir
+            : resolveContainerPath(workdir, below, { absolute: below.startsWith("/") }),
         ...(env && { env }),
         ...(input !== undefined && { input: typeof input === "string" ? Buffer.from(input) : input }),
         ...(onOutput && { onOutput }),
@@ -154,7 +156,7 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
       listFolderIn(containers, { id, path: pathOf(path, options) }, options?.signal),
 
     async copyIn(from, into = ".", options) {
-      const files = await filesBelow(from);
+      const files = await listArchiveEntries(from);
       await copyFilesIn(containers, { id, into: pathOf(into, options), files }, options?.signal);
     },
 
@@ -167,7 +169,7 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
 
     logs: ({ follow = false, signal } = {}) => containers.logs(id, { follow }, signal),
     stats: (signal) => containers.stats(id, signal),
-    look: () => containers.look(id),
+    look: () => containers.inspect(id),
     commit: (tag, signal) => containers.commit(id, { tag, labels: {} }, signal),
     destroy,
     [Symbol.asyncDispose]: destroy,

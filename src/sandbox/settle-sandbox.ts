@@ -1,34 +1,34 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isOver, judgeSandbox, type SandboxObserved } from "../domain/judge-sandbox.ts";
+import { isSandboxOver, judgeSandbox, type ObservedSandbox } from "../domain/judge-sandbox.ts";
 import type { ContainerFacts } from "../ports/containers.ts";
 import { labels, type OpenEngine } from "../ports/engine.ts";
 import { collectFiles } from "./collect-files.ts";
-import { inspectOwn } from "./own-container.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
-import { askCommand } from "./run-command.ts";
-import { incompleteness, summarizeTask } from "./summarize-task.ts";
+import { inspectOwnContainer } from "./own-container.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
+import { readCommandState } from "./run-command.ts";
+import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
 
 /**
  * Brings a sandbox's record up to date with the engine: if the task or the container has ended, collects the
  * files, then records the end. If another process holds the sandbox's lock, returns the record unchanged.
  */
 export async function reconcileSandbox(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
-  if (isOver(record)) return record;
+  if (isSandboxOver(record)) return record;
   const gone: SandboxRecord = { ...record, status: "destroyed" };
   if ((await deps.folders.read(record.id)) === null) return gone;
   const lock = await deps.folders.lockOf(record.id);
   if ((await lock.holder()) !== null) return record;
   try {
-    await using _held = await lock.hold(0, signal);
+    await using _held = await lock.acquire(0, signal);
     // Reads the record again: it may have changed before this process got the lock.
     const now = await deps.folders.read(record.id);
     if (now === null) return gone;
-    return isOver(now) ? now : await reconcileHeld(deps, now, signal);
+    return isSandboxOver(now) ? now : await reconcileLockedSandbox(deps, now, signal);
   } catch (error) {
     if (error instanceof SwarmError && error.code === "LOCK_TIMEOUT") return record;
     throw error;
@@ -36,13 +36,13 @@ export async function reconcileSandbox(
 }
 
 /** Does the same as `reconcileSandbox`, for a caller that already holds the sandbox's lock. */
-export async function reconcileHeld(
-  deps: ProjectSandboxes,
+export async function reconcileLockedSandbox(
+  deps: ProjectSandboxDeps,
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
   const open = await (await deps.engineAt(record.engine)).open();
-  const facts = await inspectOwn(open.containers, record, signal);
+  const facts = await inspectOwnContainer(open.containers, record, signal);
   if (record.container === null) return endCreation(deps, open, record, facts);
   const isDestroyed = await deps.folders.isBeingDestroyed(record.id);
   const end = judgeSandbox(record, observedOf(facts), { now: deps.clock(), isDestroyed });
@@ -65,12 +65,13 @@ export async function reconcileHeld(
   if (record.status === "running" && record.task !== null)
     await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
   // Removes the container only after all its files are collected. Until then the container has the only copy.
-  if (collected === null || collected.stillInside.length === 0) await removeRemains(open, record, facts);
+  if (collected === null || collected.stillInside.length === 0)
+    await removeContainerAndVolumes(open, record, facts);
   return settled;
 }
 
 /** Removes a sandbox's container and volumes. */
-export async function removeRemains(
+export async function removeContainerAndVolumes(
   { containers, volumes }: OpenEngine,
   record: SandboxRecord,
   facts: ContainerFacts | null,
@@ -86,12 +87,12 @@ export async function removeRemains(
  * cannot continue, because its progress is unknown.
  */
 async function endCreation(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   open: OpenEngine,
   record: SandboxRecord,
   facts: ContainerFacts | null,
 ): Promise<SandboxRecord> {
-  await removeRemains(open, record, facts);
+  await removeContainerAndVolumes(open, record, facts);
   const reason = {
     code: "CREATION_INTERRUPTED",
     message: "the creation of the sandbox was interrupted; swarm removed the incomplete sandbox",
@@ -112,19 +113,19 @@ async function endCreation(
  * is read from the sandbox.
  */
 async function settleTask(
-  deps: ProjectSandboxes,
+  deps: ProjectSandboxDeps,
   open: OpenEngine,
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
   if (record.status !== "running" || record.execution === null || !record.container) return record;
   const program = { containerId: record.container.id, key: record.execution };
-  const command = await askCommand(open.containers, program, signal);
+  const command = await readCommandState(open.containers, program, signal);
   if (command.kind === "running") return record;
   const collected = await collectFiles(deps, open, { record, containerId: record.container.id }, signal);
   const completedAt = deps.clock().toISOString();
   const exitCode = command.kind === "ended" ? command.exitCode : null;
-  const incomplete = incompleteness(exitCode, collected);
+  const incomplete = findOutputsProblem(exitCode, collected);
   const reason =
     exitCode === null
       ? { code: "EXEC_FAILED", message: "the exit code of the task is unknown" }
@@ -146,7 +147,7 @@ async function settleTask(
   return settled;
 }
 
-function observedOf(facts: ContainerFacts | null): SandboxObserved {
+function observedOf(facts: ContainerFacts | null): ObservedSandbox {
   if (!facts) return { kind: "missing" };
   switch (facts.state) {
     case "created":

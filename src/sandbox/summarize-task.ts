@@ -11,7 +11,7 @@ const shownCharacters = 10_000;
  * Returns OUTPUTS_INCOMPLETE if a task exited with 0 but not all of its outputs could be copied. If the task
  * itself failed, returns null: its own failure takes precedence.
  */
-export function incompleteness(
+export function findOutputsProblem(
   exitCode: number | null,
   { outputsMissed }: Pick<CollectedFiles, "outputsMissed">,
 ): SwarmError<"OUTPUTS_INCOMPLETE"> | null {

@@ -1,11 +1,11 @@
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isOver } from "../domain/judge-sandbox.ts";
+import { isSandboxOver } from "../domain/judge-sandbox.ts";
 import type { Containers } from "../ports/containers.ts";
-import { startSuitable } from "./create-sandbox.ts";
-import { inspectOwn } from "./own-container.ts";
-import type { ProjectSandboxes } from "./project-sandboxes.ts";
+import { startIfImageSuitable } from "./create-sandbox.ts";
+import { inspectOwnContainer } from "./own-container.ts";
+import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
 /** A sandbox whose container runs now. */
@@ -22,7 +22,7 @@ const shortId = 12;
  * user names none, finds the latest sandbox.
  */
 export async function findSandbox(
-  { folders }: Pick<ProjectSandboxes, "folders">,
+  { folders }: Pick<ProjectSandboxDeps, "folders">,
   wanted: string | null,
 ): Promise<SandboxRecord> {
   const { records } = await folders.list();
@@ -46,25 +46,30 @@ export async function findSandbox(
 }
 
 /** Ensures that a sandbox's container runs. The first use starts the container. Throws if the sandbox is over. */
-export async function useSandbox(
-  deps: ProjectSandboxes,
+export async function ensureSandboxRuns(
+  deps: ProjectSandboxDeps,
   wanted: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<UsableSandbox> {
-  return startUsed(deps, await reconcileSandbox(deps, wanted, signal), { held: false }, signal);
+  return ensureReconciledSandboxRuns(
+    deps,
+    await reconcileSandbox(deps, wanted, signal),
+    { held: false },
+    signal,
+  );
 }
 
 /**
  * Does the same as `useSandbox`, for a record that the caller has just reconciled. `held` says whether the
  * caller holds the sandbox's lock.
  */
-export async function startUsed(
-  deps: ProjectSandboxes,
+export async function ensureReconciledSandboxRuns(
+  deps: ProjectSandboxDeps,
   record: SandboxRecord,
   { held }: { readonly held: boolean },
   signal?: AbortSignal,
 ): Promise<UsableSandbox> {
-  throwIfOver(record);
+  throwIfSandboxEnded(record);
   const { containers } = await (await deps.engineAt(record.engine)).open();
   const containerId = record.container?.id;
   if (!containerId)
@@ -73,12 +78,12 @@ export async function startUsed(
       status: record.status,
       reason: "the sandbox was never created",
     });
-  const facts = await inspectOwn(containers, record, signal);
+  const facts = await inspectOwnContainer(containers, record, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id: containerId });
   if (facts.state === "paused")
     throw new SwarmError("CONTAINER_NOT_RUNNING", { id: record.id, state: "paused" });
   if (facts.state !== "created") return { record, containerId, containers };
-  await startSuitable(containers, { id: containerId, image: record.image }, signal);
+  await startIfImageSuitable(containers, { id: containerId, image: record.image }, signal);
   const started: SandboxRecord = {
     ...record,
     status: "running",
@@ -93,14 +98,14 @@ export async function startUsed(
 }
 
 /** Throws the reason for a sandbox's end if the sandbox is over. */
-export function throwIfOver(record: SandboxRecord): void {
-  if (!isOver(record)) return;
+export function throwIfSandboxEnded(record: SandboxRecord): void {
+  if (!isSandboxOver(record)) return;
   const { id, ttl, status, completedAt, reason } = record;
   if (status === "timeout")
     throw new SwarmError("SANDBOX_EXPIRED", { id, ttl, endedAt: completedAt ?? "an unknown time" });
   if (reason?.code === "CONTAINER_OOM")
     throw new SwarmError("MEMORY_EXHAUSTED", {
-      ...{ name: `sandbox ${id}`, limit: showBytes(record.limits.memoryBytes) },
+      ...{ name: `sandbox ${id}`, limit: formatBytes(record.limits.memoryBytes) },
     });
   throw new SwarmError("SANDBOX_ENDED", {
     id,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { showBytes } from "../domain/duration.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { nextPollMs } from "../domain/next-look.ts";
 import { isGvisorKernelExit, processLimits } from "../domain/process-limits.ts";
@@ -66,7 +66,7 @@ export async function watchLimits(
   signal: AbortSignal,
   time: WatchTime = realTime,
 ): Promise<SwarmError> {
-  const most = processLimits(runtime, limits.pids).full;
+  const most = processLimits(runtime, limits.pids).exhaustedCount;
   let waitMs = firstPollMs;
   let last = { atMs: time.now(), bytes: 0 };
   let counted = { ...nothing, atMs: Number.NEGATIVE_INFINITY };
@@ -76,7 +76,7 @@ export async function watchLimits(
     const atMs = time.now();
     waitMs = pollMs.maxMs;
     try {
-      const facts = await containers.look(id, { withDisk: true }, signal);
+      const facts = await containers.inspect(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
         return isGvisorKernelExit(runtime, facts.exitCode)
           ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
@@ -100,7 +100,7 @@ export async function watchLimits(
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
       const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
       const minMs = Math.min(pollMs.maxMs, Math.max(pollMs.minMs, time.now() - atMs));
-      waitMs = nextPollMs({ ...growth, leftBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
+      waitMs = nextPollMs({ ...growth, remainingBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();
@@ -110,7 +110,7 @@ export async function watchLimits(
   }
 
   function diskFull(bytes: number): SwarmError {
-    const facts = { name, used: showBytes(bytes), limit: showBytes(limits.diskBytes) };
+    const facts = { name, used: formatBytes(bytes), limit: formatBytes(limits.diskBytes) };
     return new SwarmError("DISK_FULL", facts);
   }
 }

@@ -40,7 +40,7 @@ const hints: Readonly<Record<string, string>> = {
  * Checks the arguments of a library call before the call has any effect, since TypeScript's types do not
  * exist at run time. Throws the first problem, which names the wrong option.
  */
-export async function checkCall<Name extends keyof LibraryCall>(
+export async function checkLibraryCall<Name extends keyof LibraryCall>(
   name: Name,
   call: Readonly<Record<string, unknown>>,
 ): Promise<void> {

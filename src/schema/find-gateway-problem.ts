@@ -1,7 +1,7 @@
 import validate from "./generated/gateway.js";
 
 /** Finds the first problem of a line from the gateway; null if the line is a valid message. */
-export function findGatewayProblem(value: unknown): string | null {
+export function findGatewayMessageProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];
   return `${first?.instancePath || "/"} ${first?.message ?? "does not match the schema"}`;

@@ -5,7 +5,7 @@ import type { SourceLocation } from "../domain/place.ts";
 /** Parsed JSON, with a function that finds the position of each value in the file. */
 export interface LocatedJson {
   readonly value: unknown;
-  readonly placeOf: (pointer: string) => SourceLocation;
+  readonly locationOf: (pointer: string) => SourceLocation;
 }
 
 const maxDepth = 100;
@@ -41,7 +41,7 @@ export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
   const forbidden = findForbiddenKey(tree);
   if (forbidden) refuse(forbidden.offset, forbidden.problem, forbidden.pointer);
 
-  return { value: JSON.parse(text), placeOf: (pointer) => at(offsetOf(tree, pointer), pointer) };
+  return { value: JSON.parse(text), locationOf: (pointer) => at(offsetOf(tree, pointer), pointer) };
 }
 
 function decode(bytes: Uint8Array, file: string): string {

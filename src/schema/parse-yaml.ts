@@ -10,7 +10,7 @@ export interface LocatedYaml {
    * Returns the position of a field's name or of a list's item. For an absent value, returns the position of
    * the nearest enclosing value.
    */
-  readonly placeOf: (pointer: string) => SourceLocation;
+  readonly locationOf: (pointer: string) => SourceLocation;
   /** Returns the source text of an unquoted value: `1.10`, although the parsed value is 1.1. */
   readonly textOf: (pointer: string) => string | undefined;
 }
@@ -77,7 +77,7 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
 
   return {
     value: document.toJS({ maxAliasCount: 0 }),
-    placeOf: (pointer) => at(nodeAt(contents, pointer).offset, pointer),
+    locationOf: (pointer) => at(nodeAt(contents, pointer).offset, pointer),
     textOf: (pointer) => {
       const { node, isExact } = nodeAt(contents, pointer);
       return isExact && isScalar(node) && typeof node.value !== "string" ? node.source : undefined;

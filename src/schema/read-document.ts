@@ -6,26 +6,26 @@ import type { TaskFile } from "../domain/generated/tasks.ts";
 import { findSettingProblems } from "../domain/setting-problems.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import { findTaskFileProblems } from "../domain/task-file-problems.ts";
-import type { ReadDocument } from "../ports/documents.ts";
+import type { LocatedDocument } from "../ports/documents.ts";
 import { findViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
 /** Parses a task file. Throws its first problem, with the number of further problems. */
-export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<ReadDocument<TaskFile>> {
-  const { value, placeOf } = parseTaskJson(bytes, file);
+export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>> {
+  const { value, locationOf } = parseTaskJson(bytes, file);
   const violations = await findViolations("tasks", value);
   const problems = violations.length > 0 ? violations : findTaskFileProblems(value as TaskFile);
   const [first] = problems;
   if (first) {
     const { pointer, problem, hint } = first;
     throw new SwarmError("TASK_FILE_INVALID", {
-      place: placeOf(pointer),
+      place: locationOf(pointer),
       problem,
       hint,
       more: problems.length - 1,
     });
   }
-  return { document: value as TaskFile, placeOf };
+  return { document: value as TaskFile, locationOf };
 }
 
 /** Parses the JSON of a task file, and reports syntax errors as TASK_FILE_INVALID. */
@@ -44,30 +44,31 @@ function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parse
 }
 
 /** Parses the settings file of a project or a user. */
-export async function parseSettings(bytes: Uint8Array, file: string): Promise<ReadDocument<SettingsFile>> {
-  const { value, placeOf } = parseJson(bytes, file);
+export async function parseSettings(bytes: Uint8Array, file: string): Promise<LocatedDocument<SettingsFile>> {
+  const { value, locationOf } = parseJson(bytes, file);
   const [first] = await findViolations("config", value);
   if (first)
     throw new SwarmError("SETTINGS_INVALID", {
-      place: placeOf(first.pointer),
+      place: locationOf(first.pointer),
       problem: first.problem,
       hint: first.hint,
     });
   const [wrong] = findSettingProblems(value as SettingsFile);
   if (wrong)
     throw new SwarmError("SETTINGS_INVALID", {
-      place: placeOf(wrong.pointer),
+      place: locationOf(wrong.pointer),
       problem: `${wrong.pointer.split("/")[1]} cannot be ${JSON.stringify(wrong.shown)}`,
       hint: `Expected: ${wrong.expected}.`,
     });
-  return { document: value as SettingsFile, placeOf };
+  return { document: value as SettingsFile, locationOf };
 }
 
 /** Parses a state file. Throws if it is invalid: an invalid file must never look like an empty swarm. */
 export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
-  const { value, placeOf } = parseStateJson(bytes, file);
+  const { value, locationOf } = parseStateJson(bytes, file);
   const [first] = await findViolations("swarm-state", value);
-  if (first) throw new SwarmError("STATE_INVALID", { place: placeOf(first.pointer), problem: first.problem });
+  if (first)
+    throw new SwarmError("STATE_INVALID", { place: locationOf(first.pointer), problem: first.problem });
   return value as SwarmState;
 }
 
@@ -111,10 +112,10 @@ export async function checkSettings(
 
 /** Parses the record of a single sandbox. */
 export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promise<SandboxRecord> {
-  const { value, placeOf } = parseJson(bytes, file);
+  const { value, locationOf } = parseJson(bytes, file);
   const [first] = await findViolations("sandbox-run", value);
   if (first)
-    throw new SwarmError("FILE_UNREADABLE", { place: placeOf(first.pointer), reason: first.problem });
+    throw new SwarmError("FILE_UNREADABLE", { place: locationOf(first.pointer), reason: first.problem });
   return value as SandboxRecord;
 }
 

@@ -18,7 +18,7 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
   const problems =
     violations.length > 0 ? violations : findSandboxSpecProblems(yaml.value as SandboxSpecFile);
   const [first] = problems
-    .map(({ pointer, problem, hint }) => ({ place: yaml.placeOf(pointer), problem, hint }))
+    .map(({ pointer, problem, hint }) => ({ place: yaml.locationOf(pointer), problem, hint }))
     .sort((one, other) => compare(one.place, other.place));
   if (first) throw new SwarmError("SANDBOX_SPEC_INVALID", first);
   return sandboxSpecOf(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));

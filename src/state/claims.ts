@@ -4,7 +4,7 @@ import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /** A claim on a lock, which one process has made. */
-export interface Claim {
+export interface LockClaim {
   /**
    * The open handle of the claim file. A change through this handle reaches only this claim, even if another
    * file now has the same name.
@@ -14,11 +14,11 @@ export interface Claim {
   isNewest(): boolean;
 }
 
-export interface NewestClaim {
+export interface NewestLockClaim {
   readonly number: number;
   readonly path: string;
   /** The time of the holder's last renewal, in milliseconds since 1970. */
-  readonly renewedMs: number;
+  readonly renewedAtMs: number;
 }
 
 /**
@@ -26,16 +26,16 @@ export interface NewestClaim {
  * number with `link()`, which succeeds for one process only, on every filesystem. Only the newest claim
  * counts, and only the process that makes a newer claim removes older ones.
  */
-export interface Claims {
-  newest(): NewestClaim | null;
+export interface LockClaims {
+  newest(): NewestLockClaim | null;
   /**
    * Creates the claim that follows `looked`, with this text. Returns undefined if another process was faster.
    */
-  makeAfter(looked: NewestClaim | null, text: string): Promise<Claim | undefined>;
+  makeAfter(looked: NewestLockClaim | null, text: string): Promise<LockClaim | undefined>;
 }
 
 /** Gives access to the claims on a lock. The claim files lie beside the lock's file. */
-export function claimsAt(file: string): Claims {
+export function openLockClaims(file: string): LockClaims {
   const [folder, prefix] = [dirname(file), `${basename(file)}.`];
   const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
 
@@ -72,8 +72,8 @@ export function claimsAt(file: string): Claims {
       const path = pathOf(number);
       // A newer claim may have removed the file meanwhile. Then the removed claim counts as stale, and
       // `makeAfter` will fail.
-      const renewedMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      return { number, path, renewedMs };
+      const renewedAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      return { number, path, renewedAtMs };
     },
 
     async makeAfter(looked, text) {

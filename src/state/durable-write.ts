@@ -5,10 +5,10 @@ import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /** The file operations of a durable write, passed in so that a test can make any of them fail. */
-export type WriteFiles = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir">;
+export type FileOperations = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir">;
 
 export interface DurableWriteOptions {
-  readonly files?: WriteFiles;
+  readonly files?: FileOperations;
   /** Whether to flush the file and its folder to disk. */
   readonly sync?: boolean;
   /** Called directly before the rename. If this function throws, the old content stays. */
@@ -58,9 +58,9 @@ export async function writeDurably(
  * caller must hold the lock. `confirm` checks the lock after the files are listed, so none of the files
  * belongs to the next holder.
  */
-export async function removeLeftovers(
+export async function removeTemporaryFiles(
   file: string,
-  { files = fs, confirm = async () => {} }: { files?: WriteFiles; confirm?: () => Promise<void> } = {},
+  { files = fs, confirm = async () => {} }: { files?: FileOperations; confirm?: () => Promise<void> } = {},
 ): Promise<void> {
   const folder = dirname(file);
   try {
@@ -86,7 +86,7 @@ function temporaryPrefix(file: string): string {
 async function writeNew(
   file: string,
   bytes: Uint8Array,
-  files: WriteFiles,
+  files: FileOperations,
   sync: boolean,
 ): Promise<BigIntStats> {
   // The flag "wx" means O_CREAT | O_EXCL: never write through a file or link that another user placed under
@@ -104,7 +104,7 @@ async function writeNew(
   }
 }
 
-async function syncFolder(folder: string, files: WriteFiles): Promise<void> {
+async function syncFolder(folder: string, files: FileOperations): Promise<void> {
   const handle = await files.open(folder, "r");
   try {
     await handle.sync();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { eventLine } from "../domain/event-line.ts";
 import type { EventLog, NewEvent } from "../ports/event-log.ts";
-import { eventReader, keptFiles } from "./read-events.ts";
+import { eventLogFileNames, eventReader } from "./read-events.ts";
 
 export interface EventLogOptions {
   /** The `.aimi` folder. The caller must check that no link leads from there out of the repository. */
@@ -17,7 +17,7 @@ export interface EventLogOptions {
    */
   readonly onFailure?: (error: unknown) => void;
   /** The size in bytes at which the log rotates its files. */
-  readonly fileBytes?: number;
+  readonly maxFileBytes?: number;
 }
 
 interface Opened {
@@ -43,9 +43,9 @@ export function eventLog({
   swarmId,
   clock,
   onFailure = () => {},
-  fileBytes = usualFileBytes,
+  maxFileBytes = usualFileBytes,
 }: EventLogOptions): EventLog {
-  const files = keptFiles.map((name) => join(folder, name));
+  const files = eventLogFileNames.map((name) => join(folder, name));
   const [file = "", ...older] = files;
   const waiting: string[] = [];
   let lost = 0;
@@ -106,7 +106,7 @@ export function eventLog({
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();
     opened ??= await openFile(folder, file);
-    if (opened.size > 0 && opened.size + bytes > fileBytes) {
+    if (opened.size > 0 && opened.size + bytes > maxFileBytes) {
       await close();
       for (const [index, target] of [...older.entries()].reverse())
         await rename(files[index] ?? "", target).catch(forgiveMissing);

@@ -7,9 +7,9 @@ import type { StateFile } from "./state-file.ts";
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {
-    async hold(waitMs, signal) {
+    async acquire(waitMs, signal) {
       await using undo = new AsyncDisposableStack();
-      const held = undo.use(await lock.hold(waitMs, signal));
+      const held = undo.use(await lock.acquire(waitMs, signal));
       await file.removeUnfinished(() => held.confirm());
       undo.move();
       return held;

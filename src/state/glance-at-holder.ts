@@ -10,7 +10,7 @@ const maxBytes = 64 * 1024;
  * Finds the holder of a kernel lock in `/proc/locks`, without loading the native lock module. Returns null if
  * no process holds the lock, or undefined if only a try to lock the file can tell.
  */
-export function glanceAtHolder(file: string): LockHolder | null | undefined {
+export function findKernelLockHolder(file: string): LockHolder | null | undefined {
   try {
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
     if (!stats) return null;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
-import { waitToHold } from "./kernel-lock.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
+import { acquireKernelLock } from "./kernel-lock.ts";
 
 const defaultWaitMs = 20_000;
 
@@ -10,23 +10,23 @@ const defaultWaitMs = 20_000;
  * `starts`; a pause holds that lock exclusively. Both take the lock `turnstile` first, and a pause keeps it
  * while waiting for `starts`. Otherwise a steady stream of starting programs would starve the pause.
  */
-export function kernelGate(
+export function kernelPauseLock(
   folder: string,
   { waitMs = defaultWaitMs }: { readonly waitMs?: number } = {},
-): PauseGate {
+): ContainerPauseLock {
   const hold = async (
     { name, shared }: { readonly name: string; readonly shared: boolean },
     holder: string,
     signal?: AbortSignal,
   ): Promise<AsyncDisposable> => {
     const file = join(folder, name);
-    const handle = await waitToHold(file, { waitMs, shared }, signal);
+    const handle = await acquireKernelLock(file, { waitMs, shared }, signal);
     if (!handle) throw new SwarmError("LOCK_TIMEOUT", { file, waitedMs: waitMs, holder });
     return handle;
   };
 
   return {
-    async begin(containerId, signal) {
+    async lockForStart(containerId, signal) {
       const { turnstile, starts } = filesFor(containerId);
       await using _turnstile = await hold(
         { name: turnstile, shared: true },
@@ -36,7 +36,7 @@ export function kernelGate(
       return await hold({ name: starts, shared: true }, "another process that pauses the container", signal);
     },
 
-    async pause(containerId, signal) {
+    async lockForPause(containerId, signal) {
       const { turnstile, starts } = filesFor(containerId);
       await using undo = new AsyncDisposableStack();
       undo.use(
@@ -58,11 +58,11 @@ export function kernelGate(
  * Returns the gate's name for a container. Container IDs are random, so two containers seldom share one of
  * the 256 gates. 256 files are few enough to keep for ever.
  */
-export function gateNameOf(containerId: string): string {
+export function pauseLockNameOf(containerId: string): string {
   return containerId.slice(0, 2);
 }
 
 function filesFor(containerId: string): { readonly turnstile: string; readonly starts: string } {
-  const name = gateNameOf(containerId);
+  const name = pauseLockNameOf(containerId);
   return { turnstile: `${name}.door`, starts: `${name}.room` };
 }

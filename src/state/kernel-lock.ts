@@ -5,8 +5,8 @@ import { tryLock } from "fs-native-extensions";
 import { SwarmError } from "../domain/errors.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock, LockHolder } from "../ports/lock.ts";
-import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
-import { waitFor } from "./wait-for.ts";
+import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holder.ts";
+import { pollUntilAnswer } from "./wait-for.ts";
 
 /**
  * Creates a lock that the kernel keeps on an open file. The lock ends when its holder ends, even by a crash,
@@ -14,8 +14,8 @@ import { waitFor } from "./wait-for.ts";
  */
 export function kernelLock(file: string, command: string): Lock {
   return {
-    async hold(waitMs, signal) {
-      const handle = await waitToHold(file, { waitMs, shared: false }, signal);
+    async acquire(waitMs, signal) {
+      const handle = await acquireKernelLock(file, { waitMs, shared: false }, signal);
       if (!handle) {
         throw new SwarmError("LOCK_TIMEOUT", {
           file,
@@ -25,7 +25,7 @@ export function kernelLock(file: string, command: string): Lock {
       }
       await using undo = new AsyncDisposableStack();
       const held = undo.use(heldLock(handle, file));
-      writeHolder(handle, thisHolder(command, new Date()));
+      writeHolder(handle, currentProcessAsHolder(command, new Date()));
       undo.move();
       return held;
     },
@@ -49,7 +49,7 @@ export function kernelLock(file: string, command: string): Lock {
  * Polls until this process holds the lock; returns undefined after `waitMs`. Keeps one file handle open for
  * all tries, because opening the file for each try would take CPU time from the holder.
  */
-export async function waitToHold(
+export async function acquireKernelLock(
   file: string,
   { waitMs, shared }: { readonly waitMs: number; readonly shared: boolean },
   signal: AbortSignal | undefined,
@@ -57,7 +57,7 @@ export async function waitToHold(
   let handle = await openLockFile(file);
   let isHeld = false;
   try {
-    await waitFor(
+    await pollUntilAnswer(
       async () => {
         if (!tryLock(handle.fd, { shared })) return undefined;
         // Check that the path still leads to the locked file. Otherwise there would be two holders if the

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 
 /** Describes this process as the holder of a lock. */
-export function thisHolder(command: string, now: Date): LockHolder {
+export function currentProcessAsHolder(command: string, now: Date): LockHolder {
   return { pid: process.pid, host: hostname(), since: now.toISOString(), command };
 }
 

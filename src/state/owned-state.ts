@@ -7,7 +7,7 @@ import type { StateChange } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
 import { nextRevision } from "./state-store.ts";
 
-export interface OwnedStateDeps {
+export interface OwnerStateDeps {
   readonly file: StateFile;
   /** The lock of the state. If other processes can steal this lock, it must be a fenced lock. */
   readonly lock: Lock;
@@ -16,19 +16,19 @@ export interface OwnedStateDeps {
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
   /** The maximum time in milliseconds that a change of `updateSoon` waits for other changes. */
-  readonly soonMs?: number;
+  readonly maxBatchDelayMs?: number;
   readonly crashPoint?: CrashHook;
 }
 
 /** The owner's access to the state of a swarm. Changes that arrive during a write form the next batch. */
-export interface OwnedState extends AsyncDisposable {
+export interface OwnerStateWriter extends AsyncDisposable {
   /** Applies a change. Resolves with the new state when the change is on disk. */
   update(change: StateChange): Promise<SwarmState>;
   /**
    * Applies a change like `update`, but within `soonMs`, in one batch with all changes that arrive until
    * then.
    */
-  updateSoon(change: StateChange): Promise<SwarmState>;
+  updateInBatch(change: StateChange): Promise<SwarmState>;
 }
 
 interface Waiting {
@@ -43,15 +43,15 @@ const defaultSoonMs = 1_000;
  * Opens the state for the owner. The owner also takes the state lock to write, so that the commands and
  * records of other processes are not lost.
  */
-export function ownedState({
+export function openOwnerState({
   file,
   lock,
   clock,
   onDelay,
   waitMs = lockTimeoutMs,
-  soonMs = defaultSoonMs,
+  maxBatchDelayMs = defaultSoonMs,
   crashPoint = noCrashHook,
-}: OwnedStateDeps): OwnedState {
+}: OwnerStateDeps): OwnerStateWriter {
   let closed = false;
   const queue: Waiting[] = [];
   /** Whether the queue holds a change to write now. */
@@ -76,7 +76,7 @@ export function ownedState({
   };
 
   const writeBatch = async (): Promise<void> => {
-    await using held = await lock.hold(waitMs);
+    await using held = await lock.acquire(waitMs);
     const before = await file.find();
     if (!before) throw new SwarmError("STATE_MISSING", { file: file.paths.stateFile });
 
@@ -148,9 +148,9 @@ export function ownedState({
       return updated;
     },
 
-    updateSoon(change) {
+    updateInBatch(change) {
       const updated = enqueue(change);
-      if (!closed) soon ??= setTimeout(start, soonMs);
+      if (!closed) soon ??= setTimeout(start, maxBatchDelayMs);
       return updated;
     },
 

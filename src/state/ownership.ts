@@ -17,7 +17,7 @@ const lookEveryMs = 5_000;
  * Makes this process the owner. If another process is the owner, throws OWNED_BY_ANOTHER with that process as
  * the holder.
  */
-export async function holdOwnership(
+export async function acquireOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},
 ): Promise<Ownership> {
@@ -42,7 +42,7 @@ export async function holdOwnership(
 
 async function holdOrName(lock: Lock): Promise<HeldLock> {
   try {
-    return await lock.hold(waitMs);
+    return await lock.acquire(waitMs);
   } catch (error) {
     if (!isError(error, "LOCK_TIMEOUT")) throw error;
     throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(await lock.holder()) }, error);

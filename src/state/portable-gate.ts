@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Lock } from "../ports/lock.ts";
-import type { PauseGate } from "../ports/pause-gate.ts";
-import { gateNameOf } from "./kernel-gate.ts";
+import type { ContainerPauseLock } from "../ports/pause-gate.ts";
+import { pauseLockNameOf } from "./kernel-gate.ts";
 
 const waitMs = 20_000;
 
@@ -9,8 +9,11 @@ const waitMs = 20_000;
  * Creates the gate for machines without kernel locks. Starts and pauses take the same exclusive lock, so
  * programs start one after another.
  */
-export function portableGate(folder: string, lockAt: (file: string) => Promise<Lock>): PauseGate {
+export function portablePauseLock(
+  folder: string,
+  lockAt: (file: string) => Promise<Lock>,
+): ContainerPauseLock {
   const hold = async (containerId: string, signal?: AbortSignal): Promise<AsyncDisposable> =>
-    (await lockAt(join(folder, gateNameOf(containerId)))).hold(waitMs, signal);
-  return { begin: hold, pause: hold };
+    (await lockAt(join(folder, pauseLockNameOf(containerId)))).acquire(waitMs, signal);
+  return { lockForStart: hold, lockForPause: hold };
 }

@@ -1,10 +1,10 @@
 import { SwarmError } from "../domain/errors.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock, LockHolder } from "../ports/lock.ts";
-import { type Claim, claimsAt, type NewestClaim } from "./claims.ts";
-import { parseHolder, thisHolder, unknownHolder } from "./lock-holder.ts";
+import { type LockClaim, type NewestLockClaim, openLockClaims } from "./claims.ts";
+import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holder.ts";
 import { readSmall } from "./read-small.ts";
-import { waitFor } from "./wait-for.ts";
+import { pollUntilAnswer } from "./wait-for.ts";
 
 const defaultStaleMs = 10_000;
 const renewalsPerStale = 5;
@@ -22,12 +22,12 @@ export function portableLock(
   command: string,
   { staleMs = defaultStaleMs }: { staleMs?: number } = {},
 ): Lock {
-  const claims = claimsAt(file);
+  const claims = openLockClaims(file);
   /**
    * Returns whether a claim is held. A claim renewed in the future counts as stale, too: the clock has
    * jumped, or another machine's clock differs.
    */
-  const isHeld = (newest: NewestClaim): boolean => Math.abs(Date.now() - newest.renewedMs) < staleMs;
+  const isHeld = (newest: NewestLockClaim): boolean => Math.abs(Date.now() - newest.renewedAtMs) < staleMs;
 
   const holder = (): LockHolder | null => {
     const newest = claims.newest();
@@ -36,12 +36,12 @@ export function portableLock(
   };
 
   return {
-    async hold(waitMs, signal) {
-      const claim = await waitFor(
+    async acquire(waitMs, signal) {
+      const claim = await pollUntilAnswer(
         async () => {
           const newest = claims.newest();
           if (newest && isHeld(newest)) return undefined;
-          return claims.makeAfter(newest, `${JSON.stringify(thisHolder(command, new Date()))}\n`);
+          return claims.makeAfter(newest, `${JSON.stringify(currentProcessAsHolder(command, new Date()))}\n`);
         },
         waitMs,
         signal,
@@ -57,7 +57,7 @@ export function portableLock(
   };
 }
 
-function heldClaim({ handle, isNewest }: Claim, file: string, renewEveryMs: number): HeldLock {
+function heldClaim({ handle, isNewest }: LockClaim, file: string, renewEveryMs: number): HeldLock {
   let renewing: Promise<void> | undefined;
   // Ignore a failed renewal: the claim becomes stale, and `confirm` throws if another process has claimed the
   // lock.

@@ -30,7 +30,7 @@ export interface IdentityDeps {
  * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID belongs to another
  * folder or machine.
  */
-export async function projectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
+export async function readOrCreateProjectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
   const here = await locationOf(deps);
   const found = (await readId(file)) ?? (await makeId(file, here));

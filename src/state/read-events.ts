@@ -1,15 +1,15 @@
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { EventReader, KeptEvent } from "../ports/event-log.ts";
-import { LineCutter } from "../wire/line-cutter.ts";
-import { openIfFile } from "../wire/open-if-file.ts";
+import { LineSplitter } from "../wire/line-cutter.ts";
+import { openRegularFile } from "../wire/open-if-file.ts";
 import { watchState } from "./watch-state.ts";
 
 /**
  * The names of the log files, the newest first. A rotation renames each file to the next name and removes the
  * last file.
  */
-export const keptFiles: readonly string[] = [
+export const eventLogFileNames: readonly string[] = [
   "events.ndjson",
   "events.1.ndjson",
   "events.2.ndjson",
@@ -35,7 +35,7 @@ export function eventReader(folder: string): EventReader {
       let changed = Promise.withResolvers<void>();
       const ring = (): void => changed.resolve();
       until.addEventListener("abort", ring, { once: true });
-      watchState(join(folder, keptFiles[0] ?? ""), ring, until);
+      watchState(join(folder, eventLogFileNames[0] ?? ""), ring, until);
       await using files = new OpenFiles(folder);
       try {
         while (!until.aborted) {
@@ -53,7 +53,7 @@ export function eventReader(folder: string): EventReader {
 interface OpenFile {
   readonly handle: FileHandle;
   position: number;
-  cutter: LineCutter;
+  cutter: LineSplitter;
 }
 
 /**
@@ -91,8 +91,8 @@ class OpenFiles implements AsyncDisposable {
    */
   async #look(): Promise<Map<string, OpenFile>> {
     const found: [string, OpenFile][] = [];
-    for (const name of keptFiles) {
-      const handle = await openIfFile(join(this.#folder, name));
+    for (const name of eventLogFileNames) {
+      const handle = await openRegularFile(join(this.#folder, name));
       if (handle === null) continue;
       const { dev, ino, size } = await handle.stat();
       const identity = `${dev} ${ino}`;
@@ -102,8 +102,8 @@ class OpenFiles implements AsyncDisposable {
       if (isMet) continue;
       // Another program has truncated the file, so read it from its start.
       if (known && size < known.position)
-        Object.assign(known, { position: 0, cutter: new LineCutter(maxLineLength) });
-      found.push([identity, known ?? { handle, position: 0, cutter: new LineCutter(maxLineLength) }]);
+        Object.assign(known, { position: 0, cutter: new LineSplitter(maxLineLength) });
+      found.push([identity, known ?? { handle, position: 0, cutter: new LineSplitter(maxLineLength) }]);
     }
     return new Map(found.reverse());
   }
@@ -113,7 +113,7 @@ class OpenFiles implements AsyncDisposable {
       const { bytesRead } = await file.handle.read(this.#chunk, 0, this.#chunk.length, file.position);
       if (bytesRead === 0) return;
       file.position += bytesRead;
-      for (const line of file.cutter.cut(this.#chunk.subarray(0, bytesRead))) {
+      for (const line of file.cutter.split(this.#chunk.subarray(0, bytesRead))) {
         const event = line === null ? null : parseEvent(line);
         if (event !== null) yield event;
       }

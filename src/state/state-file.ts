@@ -12,8 +12,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { nullIfInvalid } from "../ports/state-store.ts";
-import { removeLeftovers, writeDurably } from "./durable-write.ts";
+import { nullIfStateInvalid } from "../ports/state-store.ts";
+import { removeTemporaryFiles, writeDurably } from "./durable-write.ts";
 import { stateSerializer } from "./serialize-state.ts";
 
 const headBytes = 256;
@@ -93,7 +93,7 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
 
     async findCopy() {
       const bytes = await readIfThere(copyFile);
-      return bytes && parse(bytes, copyFile).catch(nullIfInvalid);
+      return bytes && parse(bytes, copyFile).catch(nullIfStateInvalid);
     },
 
     async write(state, { beforeRename = async () => {} } = {}) {
@@ -121,7 +121,10 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
     },
 
     async removeUnfinished(confirm) {
-      await Promise.all([removeLeftovers(file, { confirm }), removeLeftovers(copyFile, { confirm })]);
+      await Promise.all([
+        removeTemporaryFiles(file, { confirm }),
+        removeTemporaryFiles(copyFile, { confirm }),
+      ]);
     },
 
     async archive() {
@@ -129,7 +132,7 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
       for (const source of [file, copyFile]) {
         const bytes = await readIfThere(source);
         if (bytes === null) continue;
-        const state = await parse(bytes, source).catch(nullIfInvalid);
+        const state = await parse(bytes, source).catch(nullIfStateInvalid);
         // Choose a new name, to never overwrite an earlier archive: it may be all that remains of a state.
         const name = state
           ? join(state.swarmId, `swarm-state-${state.revision}-${now}.json`)

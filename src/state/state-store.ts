@@ -33,7 +33,7 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
   };
 
   const restore = async (): Promise<void> => {
-    await using held = await lock.hold(waitMs);
+    await using held = await lock.acquire(waitMs);
     const found = await file.findWithOrigin();
     if (found?.isCopy) await file.write(found.state, { beforeRename: () => held.confirm() });
   };
@@ -55,20 +55,20 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
     findCopy: () => file.findCopy(),
 
     async create(state) {
-      await using held = await lock.hold(waitMs);
+      await using held = await lock.acquire(waitMs);
       const present = await file.find();
       if (present) throw new SwarmError("STATE_EXISTS", { file: stateFile, swarmId: present.swarmId });
       return await write(state, held);
     },
 
     async replace(state) {
-      await using held = await lock.hold(waitMs);
+      await using held = await lock.acquire(waitMs);
       await file.archive();
       return await write(state, held);
     },
 
     async update(change: StateChange) {
-      await using held = await lock.hold(waitMs);
+      await using held = await lock.acquire(waitMs);
       const before = await file.find();
       if (!before) throw new SwarmError("STATE_MISSING", { file: stateFile });
       const after = change(before);

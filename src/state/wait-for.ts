@@ -13,7 +13,7 @@ const patientMs = 4;
  * Polls until `ask` returns an answer; returns undefined after `waitMs`. The intervals grow (backoff) and
  * vary (jitter), so that many waiters do not poll at the same moment.
  */
-export async function waitFor<Answer>(
+export async function pollUntilAnswer<Answer>(
   ask: () => Promise<Answer | undefined>,
   waitMs: number,
   signal?: AbortSignal,

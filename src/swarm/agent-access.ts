@@ -1,5 +1,5 @@
-import { credentialsOf, imageAgentOf, type NamedAgent } from "../domain/agent-credentials.ts";
-import { type ReachSettings, reachOf } from "../domain/agent-reach.ts";
+import { type AgentSpec, credentialsOf, findAgentPackageKey } from "../domain/agent-credentials.ts";
+import { type AgentAccessSettings, findAgentAccess } from "../domain/agent-reach.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
@@ -7,13 +7,13 @@ import { agentOf, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { needsNetwork, workerNetwork } from "../domain/worker-network.ts";
+import { needsModelApi, parseWorkerNetwork } from "../domain/worker-network.ts";
 import type { ContainerNetwork } from "../ports/containers.ts";
 import type { Networks } from "../ports/networks.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
-  readonly settings: Pick<Settings, "agent" | "agentCommand"> & ReachSettings;
+  readonly settings: Pick<Settings, "agent" | "agentCommand"> & AgentAccessSettings;
   /** The environment of the user's command. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerChannel, "findRequest">;
@@ -23,7 +23,7 @@ export interface AgentAccessDeps {
 /** An agent that the owner is going to start or continue, with its task file. */
 export interface DueAgent {
   readonly file: string;
-  readonly agent: NamedAgent;
+  readonly agent: AgentSpec;
   /** The hosts that the agent's task file allows. */
   readonly allow: readonly string[];
 }
@@ -34,7 +34,7 @@ export interface AgentAccess {
    * Returns the agents that are going to run: those of new tasks, of unfinished workers in the state and of
    * retried workers.
    */
-  due(
+  findAgentsToStart(
     works: readonly { readonly task: LoadedTask }[],
     state: SwarmState | null,
     retried: readonly string[],
@@ -62,7 +62,7 @@ export interface AgentAccess {
 
 export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccessDeps): AgentAccess {
   return {
-    async due(works, state, retried) {
+    async findAgentsToStart(works, state, retried) {
       const due: DueAgent[] = works.map(({ task }) => ({
         ...{ file: task.path, agent: agentOf(task, settings), allow: allowIn(task) },
       }));
@@ -82,9 +82,9 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
 
     refuse(due) {
       for (const { file, agent } of due) {
-        if (settings.network === "none" && needsNetwork(agent.kind))
+        if (settings.network === "none" && needsModelApi(agent.kind))
           throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file });
-        const { missing, problems } = reachOf([agent], [], settings, env);
+        const { missing, problems } = findAgentAccess([agent], [], settings, env);
         for (const { agent: name, variables } of missing)
           throw new SwarmError("CREDENTIALS_MISSING", { agent: name, file, variables });
         for (const problem of problems) throw new SwarmError("INVALID_VALUE", problem);
@@ -92,17 +92,17 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
     },
 
     describe: (due) => [
-      ...reachOf(
+      ...findAgentAccess(
         due.map(({ agent }) => agent),
         due.flatMap(({ allow }) => allow),
         ...([settings, env] as const),
       ).lines,
     ],
 
-    inImage: (due) => [...new Set(due.flatMap(({ agent }) => imageAgentOf(agent) ?? []))],
+    inImage: (due) => [...new Set(due.flatMap(({ agent }) => findAgentPackageKey(agent) ?? []))],
 
     async network(networks, signal) {
-      const network = workerNetwork(settings.network);
+      const network = parseWorkerNetwork(settings.network);
       if (network.kind === "gateway") return { kind: "none" };
       if (network.kind !== "named") return network;
       const names = await networks.names(signal);

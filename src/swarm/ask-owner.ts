@@ -1,5 +1,5 @@
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { type OwnerCommand, openCommands, withCommand } from "../domain/wishes.ts";
+import { findPendingCommands, type OwnerCommand, withCommand } from "../domain/wishes.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -45,7 +45,7 @@ export async function sendToOwner(
 }
 
 function isAnyPending(state: SwarmState, commands: readonly OwnerCommand[]): boolean {
-  const open = openCommands(state);
+  const open = findPendingCommands(state);
   return commands.some((command) =>
     open.some(
       (other) =>

@@ -6,7 +6,7 @@ import { workerSlug } from "../domain/slug.ts";
 import { newSwarm, type SwarmState, withContainer } from "../domain/swarm-state.ts";
 import { type OwnerCommand, withoutCommand } from "../domain/wishes.ts";
 import { workerContainerName } from "../domain/worker-names.ts";
-import { newStories, progressOf } from "../domain/worker-record.ts";
+import { newStoryRecords, progressOf } from "../domain/worker-record.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import type { WaitingWorker } from "./equip-worker.ts";
 
@@ -32,14 +32,17 @@ export interface BeginRequest {
    * The commands that were in the state before this process became owner. The processes that sent them no
    * longer wait. Later commands are for this owner.
    */
-  readonly left: readonly OwnerCommand[];
+  readonly earlierCommands: readonly OwnerCommand[];
 }
 
 /**
  * Creates the swarm's state or extends it, with a record for each task to carry out. Only the owner may call
  * it.
  */
-export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: BeginRequest): Promise<SwarmState> {
+export async function beginSwarm(
+  deps: BeginDeps,
+  { works, isNew, earlierCommands }: BeginRequest,
+): Promise<SwarmState> {
   const known = await deps.store.find();
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
   refuseOtherEngine(known, deps.engine);
@@ -47,13 +50,13 @@ export async function beginSwarm(deps: BeginDeps, { works, isNew, left }: BeginR
     const { systemCalls } = deps.engine;
     const engine = { ...(before.engine ?? deps.engine), ...(systemCalls !== undefined && { systemCalls }) };
     const ours = { ...before, engine, swarmId: known.swarmId };
-    const overtaken = left.filter(({ wish }) => wish !== "retry");
-    return withWorks(overtaken.reduce(withoutCommand, withoutPauses(ours)), works, deps.clock());
+    const overtaken = earlierCommands.filter(({ wish }) => wish !== "retry");
+    return addPlannedWork(overtaken.reduce(withoutCommand, withoutPauses(ours)), works, deps.clock());
   });
 }
 
 /** Returns the state with a pending record for each task that has no record yet. */
-export function withWorks(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
+export function addPlannedWork(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
   return works.reduce((before, work) => withWork(before, work, now), state);
 }
 
@@ -78,7 +81,7 @@ async function replaceOrCreate(
   works: readonly PlannedWork[],
 ): Promise<SwarmState> {
   const now = clock();
-  const begun = withWorks({ ...newSwarm(project, newId(), now), engine }, works, now);
+  const begun = addPlannedWork({ ...newSwarm(project, newId(), now), engine }, works, now);
   return known === null ? store.create(begun) : store.replace(begun);
 }
 
@@ -90,7 +93,7 @@ function refuseOtherEngine({ engine: recorded }: SwarmState, { endpoint, id }: E
 function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): SwarmState {
   if (state.containers.some(({ taskFilePath }) => taskFilePath === task.path)) return state;
   const { metadata, userStories } = task.taskFile;
-  const stories = newStories(userStories.map(({ id }) => id));
+  const stories = newStoryRecords(userStories.map(({ id }) => id));
   return withContainer(
     state,
     {

@@ -9,10 +9,10 @@ import {
   findContainer,
   newSwarm,
   type SwarmState,
-  withChange,
+  withChangedRecord,
   withContainer,
   withoutContainer,
-  withoutEnded,
+  withoutEndedRecords,
 } from "../domain/swarm-state.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { LedgerFile, TaskFolder } from "../ports/project-files.ts";
@@ -31,7 +31,7 @@ export async function initState(
   deps: ChangeStateDeps,
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
 ): Promise<SwarmState> {
-  await refuseBesideOwner(deps);
+  await refuseIfOwned(deps);
   const state = newSwarm(project, swarmId, deps.clock());
   return force ? deps.store.replace(state) : deps.store.create(state);
 }
@@ -54,24 +54,24 @@ export async function updateContainer(
   name: string,
   change: ContainerChange,
 ): Promise<ContainerRecord> {
-  await refuseBesideOwner(deps);
-  const state = await deps.store.update((before) => withChange(before, name, change, deps.clock()));
+  await refuseIfOwned(deps);
+  const state = await deps.store.update((before) => withChangedRecord(before, name, change, deps.clock()));
   const record = findContainer(state, name);
   if (change.status && isTerminal(record.status)) await addToLedger(deps, state.swarmId, record);
   return record;
 }
 
 export async function removeContainer(deps: ChangeStateDeps, name: string): Promise<void> {
-  await refuseBesideOwner(deps);
+  await refuseIfOwned(deps);
   await deps.store.update((before) => withoutContainer(before, name));
 }
 
 /** Drops the records of ended workers, and returns how many it dropped. */
 export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
-  await refuseBesideOwner(deps);
+  await refuseIfOwned(deps);
   let removed = 0;
   await deps.store.update((before) => {
-    const after = withoutEnded(before);
+    const after = withoutEndedRecords(before);
     removed = before.containers.length - after.containers.length;
     return removed > 0 ? after : before;
   });
@@ -79,7 +79,7 @@ export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
 }
 
 /** Throws OWNED_BY_ANOTHER if the swarm has an owner: then only the owner may change the state. */
-export async function refuseBesideOwner({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
+export async function refuseIfOwned({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
 }

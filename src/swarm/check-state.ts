@@ -5,7 +5,7 @@ import type { JournalSummary } from "../ports/journal.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import {
-  type Compared,
+  type ContainerComparison,
   compareContainers,
   isOwnEngine,
   needsJournal,
@@ -30,7 +30,7 @@ export type ReadJournal = (
 ) => Promise<JournalSummary | null>;
 
 /** The state, with its differences from the engine's containers. */
-export interface CheckedState extends Compared {
+export interface CheckedState extends ContainerComparison {
   readonly state: SwarmState | null;
   /** Whether the state could be compared with an engine. */
   readonly reconciled: boolean;
@@ -64,8 +64,8 @@ async function compare(
   engine: ContainerEngine,
   state: SwarmState | null,
   scope: EngineScope,
-): Promise<Compared> {
-  const containers = await engine.observe(scope);
+): Promise<ContainerComparison> {
+  const containers = await engine.listContainers(scope);
   if (!state) {
     if (containers.length > 0) throw new SwarmError("STATE_LOST", { containers: containers.length });
     return { corrections: [], orphans: [] };

@@ -2,11 +2,11 @@ import { SwarmError } from "../domain/errors.ts";
 import { workerNetworkName } from "../domain/gateway-names.ts";
 import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
 import {
-  attemptsIn,
   type CleanupPlan,
   type EngineResource,
-  type LeftAttempt,
+  findLeftoverAttempts,
   type Leftover,
+  type LeftoverAttempt,
   planCleanup,
   type WorkLocation,
   withDiscarded,
@@ -18,13 +18,13 @@ import type { SwarmFiles } from "../ports/leftovers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { refuseOtherEngine } from "./check-state.ts";
-import { removeSlowly } from "./remove-slowly.ts";
+import { removeWithoutTimeout } from "./remove-slowly.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
   /** The engine to clean up. Null if it is certain that the swarm has nothing on any engine. */
   readonly engine: ContainerEngine | null;
-  readonly readAttempt: (attempt: LeftAttempt) => Promise<JournalSummary | null>;
+  readonly readAttempt: (attempt: LeftoverAttempt) => Promise<JournalSummary | null>;
   readonly work: Pick<WorkRepository, "isReferenced">;
   readonly files: SwarmFiles;
   readonly clock: () => Date;
@@ -41,7 +41,7 @@ export interface CleanUpRequest {
   readonly dryRun: boolean;
 }
 
-export interface CleanedUp {
+export interface CleanUpResult {
   readonly removed: readonly RemovedThing[];
   readonly kept: readonly KeptThing[];
   /**
@@ -61,11 +61,11 @@ export async function cleanUp(
   request: CleanUpRequest,
   onStep: (step: string) => void,
   signal: AbortSignal,
-): Promise<CleanedUp> {
+): Promise<CleanUpResult> {
   const { state, scope, dryRun } = request;
   if (deps.engine && state) await refuseOtherEngine(state, deps.engine);
   const resources = deps.engine ? await resourcesOn(deps.engine, scope) : [];
-  const locations = await locationsOf(deps, attemptsIn(state, resources));
+  const locations = await locationsOf(deps, findLeftoverAttempts(state, resources));
   const plan = planCleanup({
     ...{ state, resources, discard: request.discard, only: request.only },
     locationOf: (attempt) =>
@@ -86,7 +86,7 @@ export async function cleanUp(
 }
 
 async function resourcesOn(engine: ContainerEngine, scope: EngineScope): Promise<EngineResource[]> {
-  const [containers, volumes] = [await engine.observe(scope), await engine.volumes(scope)];
+  const [containers, volumes] = [await engine.listContainers(scope), await engine.volumes(scope)];
   return [
     ...containers.map((container) => toResource("container", container)),
     ...volumes.map((volume) => toResource("volume", volume)),
@@ -113,18 +113,21 @@ function toResource(
   };
 }
 
-const keyOf = ({ swarmId, slug, attempt }: LeftAttempt): string => `${swarmId}/${slug}/${attempt}`;
+const keyOf = ({ swarmId, slug, attempt }: LeftoverAttempt): string => `${swarmId}/${slug}/${attempt}`;
 
 async function locationsOf(
   deps: CleanUpDeps,
-  attempts: readonly LeftAttempt[],
+  attempts: readonly LeftoverAttempt[],
 ): Promise<ReadonlyMap<string, WorkLocation>> {
   const locations = new Map<string, WorkLocation>();
   for (const attempt of attempts) locations.set(keyOf(attempt), await locationOf(deps, attempt));
   return locations;
 }
 
-async function locationOf({ readAttempt, work }: CleanUpDeps, attempt: LeftAttempt): Promise<WorkLocation> {
+async function locationOf(
+  { readAttempt, work }: CleanUpDeps,
+  attempt: LeftoverAttempt,
+): Promise<WorkLocation> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("this repository has no journal of the worker's attempt");
   if (!journal.isWhole) return elsewhere("the journal of the worker's attempt ends before the final message");
@@ -164,7 +167,7 @@ async function executePlan(
       const { containers, volumes, networks } = await (engine as ContainerEngine).open();
       const things = leftover.kind === "container" ? containers : volumes;
       const onSlow = (why: string): void => onStep(`Removing the ${leftover.kind} ${leftover.name}: ${why}`);
-      await removeSlowly((until) => things.remove(leftover.name, until), { onSlow }, signal);
+      await removeWithoutTimeout((until) => things.remove(leftover.name, until), { onSlow }, signal);
       if (leftover.kind === "container") await networks.remove(workerNetworkName(leftover.name));
       removed.push(leftover);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
 import type { StateFolder } from "../ports/leftovers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
@@ -27,7 +27,7 @@ export interface ClearMachineRequest {
   };
 }
 
-export interface ClearedMachine {
+export interface ClearMachineResult {
   readonly removed: readonly RemovedThing[];
   readonly kept: readonly KeptThing[];
 }
@@ -40,7 +40,7 @@ export async function clearMachine(
   deps: ClearMachineDeps,
   { dryRun, removedBefore }: ClearMachineRequest,
   onStep: (step: string) => void,
-): Promise<ClearedMachine> {
+): Promise<ClearMachineResult> {
   const removed: RemovedThing[] = [];
   const kept: KeptThing[] = [];
   const { privateEngine, stateFolder } = deps;
@@ -88,7 +88,7 @@ async function whyEngineStays(
   const containers = content.containers - (isSame ? removedBefore.containers : 0);
   const volumes = content.volumes - (isSame ? removedBefore.volumes : 0);
   if (containers + volumes === 0) return null;
-  return `the private engine still has ${countOf(containers, "container")} and ${countOf(volumes, "volume")}`;
+  return `the private engine still has ${formatCount(containers, "container")} and ${formatCount(volumes, "volume")}`;
 }
 
 function thing(kind: RemovedThing["kind"], name: string): RemovedThing {

@@ -127,7 +127,7 @@ export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void
   if (paths.length > 0) emit({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
   const published = await work.publish({
     ...{ commit: collected.commit, base: worker.base, branch: branchName },
-    fallback: `${branchName}-swarm-${swarmId.slice(0, 6)}`,
+    fallbackBranch: `${branchName}-swarm-${swarmId.slice(0, 6)}`,
     beforeMove: (move) => change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
   });
   emit({ event: "published", worker: worker.slug, ...published });

@@ -1,8 +1,8 @@
-import { type Correction, type Observed, reconcile } from "../domain/reconcile.ts";
+import { type Correction, type ObservedContainer, reconcile } from "../domain/reconcile.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { type LabelledContainer, labels } from "../ports/engine.ts";
 
-export interface Compared {
+export interface ContainerComparison {
   readonly corrections: readonly Correction[];
   /** The containers of this worktree that have no record. */
   readonly orphans: readonly LabelledContainer[];
@@ -20,23 +20,23 @@ export interface CompareContext {
 export function compareContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
-  { ownerAlive, volumes, lastCheckpointOf }: CompareContext,
-): Compared {
+  { ownerAlive: isOwnerAlive, volumes, lastCheckpointOf }: CompareContext,
+): ContainerComparison {
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
-    .map((name): [string, Observed] => [name, { kind: "missing", volume: true }]);
+    .map((name): [string, ObservedContainer] => [name, { kind: "missing", volume: true }]);
   // Leaves out containers of gateways and checks: they hold no work, and the process that created them
   // removes them.
   const workers = containers.filter(
     ({ labels: found }) => !["gateway", "check"].includes(found[labels.role] ?? ""),
   );
   const recordByName = new Map(state.containers.map((record) => [record.containerName, record]));
-  const found = workers.map((container): [string, Observed] => [
+  const found = workers.map((container): [string, ObservedContainer] => [
     container.name,
     toObserved(container, state, recordByName.get(container.name)),
   ]);
   const { corrections, orphans } = reconcile(state.containers, new Map([...missing, ...found]), (record) => ({
-    ownerAlive,
+    isOwnerAlive,
     lastCheckpoint: lastCheckpointOf(record),
   }));
   const orphanNames = new Set(orphans);
@@ -76,7 +76,7 @@ function toObserved(
   { containerId, state, labels: found }: LabelledContainer,
   swarm: SwarmState,
   record: ContainerRecord | undefined,
-): Observed {
+): ObservedContainer {
   const labelsAgree =
     found[labels.project] === swarm.project.id &&
     found[labels.swarm] === swarm.swarmId &&

@@ -1,10 +1,10 @@
-import { countOf } from "../domain/count-of.ts";
-import { showBytes } from "../domain/duration.ts";
+import { formatCount } from "../domain/count-of.ts";
+import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { DoctorReport, Finding } from "../domain/generated/doctor.ts";
 import { judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import type { ReplayedHook } from "../ports/claude-code.ts";
+import type { HookTestResult } from "../ports/claude-code.ts";
 import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
 import type { MachineFacts } from "../ports/machine.ts";
 import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
@@ -30,7 +30,7 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
   /** Returns the installed plugin, with its hook's answers to sample commands. Null if no plugin is installed. */
-  readonly installedHook: () => Promise<ReplayedHook | null>;
+  readonly installedHook: () => Promise<HookTestResult | null>;
   /** Returns the project; null outside a repository. Throws if the project cannot be opened. */
   readonly project: () => Promise<DiagnosedProject | null>;
   /** The error that the settings have; null if they are valid. */
@@ -92,7 +92,9 @@ async function diagnoseEngine(
   );
   const [reachesRegistry, versions, ...judged] = await Promise.all([
     engine.reachesRegistry(signal),
-    engine.parts(signal).then((parts) => judgeVersions(parts, runtimes), asFinding("versions", "weak")),
+    engine
+      .listComponents(signal)
+      .then((parts) => judgeVersions(parts, runtimes), asFinding("versions", "weak")),
     ...runtimes.map((runtime) => judgeRuntime(engine, runtime, info, signal)),
   ]);
   findings.push(
@@ -172,7 +174,7 @@ async function diagnoseProject(
       finding(
         "state",
         "good",
-        `swarm ${state.swarmId} with ${countOf(state.containers.length, "container")}`,
+        `swarm ${state.swarmId} with ${formatCount(state.containers.length, "container")}`,
       ),
     );
 
@@ -193,7 +195,10 @@ async function diagnoseProject(
           );
     };
     findings.push(
-      await deps.openEngine(info.endpoint).observe(scope, signal).then(judge, asFinding("leftovers", "weak")),
+      await deps
+        .openEngine(info.endpoint)
+        .listContainers(scope, signal)
+        .then(judge, asFinding("leftovers", "weak")),
     );
   }
   findings.push(
@@ -201,7 +206,7 @@ async function diagnoseProject(
     await project
       .countTasks()
       .then(
-        (count) => finding("task files", "good", countOf(count, "task file")),
+        (count) => finding("task files", "good", formatCount(count, "task file")),
         asFinding("task files", "weak"),
       ),
   );
@@ -247,7 +252,7 @@ async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding>
 }
 
 function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
-  const fact = `${showBytes(memoryBytes)}, ${countOf(cpus, "CPU")}`;
+  const fact = `${formatBytes(memoryBytes)}, ${formatCount(cpus, "CPU")}`;
   return memoryBytes >= minMemoryBytes
     ? finding("memory", "good", fact)
     : finding("memory", "weak", fact, "Lower limits.memory in the settings.");
@@ -258,7 +263,7 @@ async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): 
   // from here.
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
   const free = await freeBytes(folder);
-  const fact = `${showBytes(free)} free${folder === "/" ? "" : " on the disk with the engine's data"}`;
+  const fact = `${formatBytes(free)} free${folder === "/" ? "" : " on the disk with the engine's data"}`;
   return free >= minFreeBytes
     ? finding("disk", "good", fact)
     : finding("disk", "weak", fact, `Free some disk space below ${folder}.`);
@@ -326,7 +331,7 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
       places.push(
         tried.length === 1
           ? `${tried[0]?.origin}: the socket does not exist`
-          : `no socket exists at ${countOf(absent, "usual path")}`,
+          : `no socket exists at ${formatCount(absent, "usual path")}`,
       );
     return [
       ...refused,

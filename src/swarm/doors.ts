@@ -21,7 +21,7 @@ export interface NetworkAccess {
    * Resolves when the worker's network activity so far is recorded, or if the gateway does not answer in
    * time.
    */
-  settled(worker: Pick<Worker, "slug">): Promise<void>;
+  waitForRecords(worker: Pick<Worker, "slug">): Promise<void>;
   /**
    * Ends a worker's network access. `isGone` says that no container of the worker is left; then the worker's
    * network is removed too.
@@ -55,7 +55,7 @@ export function openNetworkAccess(
   const never = new AbortController().signal;
   return {
     open: async () => ({ network, volumes: [], env: {} }),
-    settled: async () => {},
+    waitForRecords: async () => {},
     close: async () => {},
     environment,
     accessEnded: () => never,

@@ -5,7 +5,7 @@ import type { RequestLimits, TaskRequestPayload } from "../domain/generated/acp.
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { agentOf, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
-import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import { findContainer, withStatus } from "../domain/swarm-state.ts";
 import { withStories } from "../domain/worker-record.ts";
 import { type FoundEvidence, findEvidence } from "./find-evidence.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
@@ -115,7 +115,7 @@ async function chooseBase(
     message: `the results from which the worker starts conflict in ${merged.files.slice(0, 5).join(", ")}`,
   };
   deps.emit({ event: "ended", worker: slug, status: "failed", reason });
-  await deps.change(name, (now) => movedTo(now, "failed", reason, deps.clock()));
+  await deps.change(name, (now) => withStatus(now, "failed", reason, deps.clock()));
   return null;
 }
 

@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import { evidenceOfFailure, evidenceOfProof, type ReworkRequest } from "../domain/evidence.ts";
+import { type ReworkRequest, reworkRequestFromFailure, reworkRequestFromProof } from "../domain/evidence.ts";
 import type { Evidence } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
@@ -36,11 +36,12 @@ export async function findEvidence(
   async function ofLastAttempt(): Promise<ReworkRequest | null> {
     if (record.earlier?.at(-1)?.code === "PROOF_FAILED") {
       const proof = await findProof(slug);
-      return proof === null ? null : evidenceOfProof(proof, record);
+      return proof === null ? null : reworkRequestFromProof(proof, record);
     }
     let failure: ReworkRequest | null = null;
     for await (const message of channel.readJournal({ slug, attempt: attempt - 1 }))
-      if (isProgress(message) && message.payload.status === "failed") failure = evidenceOfFailure(message);
+      if (isProgress(message) && message.payload.status === "failed")
+        failure = reworkRequestFromFailure(message);
     return failure;
   }
 

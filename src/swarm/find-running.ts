@@ -43,7 +43,7 @@ export async function findRunning(
   if (engine === null) throw new SwarmError("ENGINE_UNREACHABLE", { tried: [endpoint] });
   await refuseOtherEngine(state, engine);
   const { containers } = await engine.open(signal);
-  const facts = await containers.look(id, undefined, signal);
+  const facts = await containers.inspect(id, undefined, signal);
   if (facts === null) return refuse(record.status === "pending" ? "not created yet" : "removed");
   const isOurs =
     facts.labels[labels.project] === state.project.id && facts.labels[labels.swarm] === state.swarmId;

@@ -1,5 +1,5 @@
 import { findDependencyLayers, manifestPaths } from "../domain/dependency-layers.ts";
-import { type RecognisedTests, recogniseTests, testFiles } from "../domain/recognise-tests.ts";
+import { type RecognisedTests, recogniseTests, testManifestNames } from "../domain/recognise-tests.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
@@ -17,7 +17,7 @@ export async function findTests(
   const tracked = await commits.files(head);
   const plain = tracked.filter(({ kind }) => kind === "file" || kind === "program");
   const paths = plain.map(({ path }) => path);
-  const wanted = new Set([...manifestPaths(paths), ...testFiles]);
+  const wanted = new Set([...manifestPaths(paths), ...testManifestNames]);
   const read = plain.filter(({ path }) => wanted.has(path));
   const contents = await commits.contents(read.map(({ id }) => id));
   const textByPath = new Map(

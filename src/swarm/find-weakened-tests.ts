@@ -1,4 +1,4 @@
-import { type FoundWeakening, watchTests } from "../domain/weakened-tests.ts";
+import { createWeakenedTestDetector, type WeakenedTestFindings } from "../domain/weakened-tests.ts";
 import type { PatchToRead, WorkRepository } from "../ports/work-repository.ts";
 
 /** Finds the tests that are deleted or skipped by the changes between two commits. */
@@ -6,10 +6,10 @@ export async function findWeakenedTests(
   { work }: { readonly work: Pick<WorkRepository, "readPatch"> },
   { base, tip }: Pick<PatchToRead, "base" | "tip">,
   signal?: AbortSignal,
-): Promise<FoundWeakening> {
-  const tests = watchTests();
+): Promise<WeakenedTestFindings> {
+  const tests = createWeakenedTestDetector();
   const { isCut } =
-    base === tip ? { isCut: false } : await work.readPatch({ base, tip, see: tests.see }, signal);
-  const found = tests.found();
+    base === tip ? { isCut: false } : await work.readPatch({ base, tip, onLine: tests.addPatchLine }, signal);
+  const found = tests.findings();
   return { ...found, isCut: isCut || found.isCut };
 }

@@ -7,15 +7,15 @@ import { type ContainerEngine, labels } from "../ports/engine.ts";
  * their memory limits instead of their present use: an agent that has just begun uses little, and this
  * process cannot measure a remote host.
  */
-export function hostCapacityOf(
-  engine: Pick<ContainerEngine, "info" | "inUse">,
+export function createHostCapacityReader(
+  engine: Pick<ContainerEngine, "info" | "listSandboxesInUse">,
   isOwn: (labels: Readonly<Record<string, string>>) => boolean,
 ): (signal?: AbortSignal) => Promise<HostCapacity> {
   // Asks the engine only once, because the host's CPUs and memory do not change.
   const host = once(() => engine.info());
   return async (signal) => {
     const { cpus, memoryBytes } = await host();
-    const others = (await engine.inUse(signal)).filter((sandbox) => !isOwn(sandbox.labels));
+    const others = (await engine.listSandboxesInUse(signal)).filter((sandbox) => !isOwn(sandbox.labels));
     return {
       ...{ cpus, memoryBytes, name: "the engine's host" },
       others: {

@@ -1,4 +1,4 @@
-import type { NewFiles } from "../ports/project-files.ts";
+import type { ProjectFileWriter } from "../ports/project-files.ts";
 
 /** The result of `swarm init` for one file. */
 export interface InitializedFile {
@@ -20,7 +20,10 @@ const ignored: readonly string[] = [
  * Writes an empty project settings file, an example task file and ignore rules. The settings are empty
  * because project settings would override the user's. Existing files stay unchanged.
  */
-export async function initProject(files: NewFiles, { today }: { today: string }): Promise<InitializedFile[]> {
+export async function initProject(
+  files: ProjectFileWriter,
+  { today }: { today: string },
+): Promise<InitializedFile[]> {
   const write = async (path: string, content: string): Promise<InitializedFile> => ({
     path,
     result: (await files.writeIfAbsent(path, content)) ? "written" : "left as it was",

@@ -1,5 +1,5 @@
 import type { Finding } from "../domain/generated/doctor.ts";
-import { chooseFilter, filterWords } from "../domain/system-call-filter.ts";
+import { chooseFilter, describeFilter } from "../domain/system-call-filter.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
@@ -13,7 +13,7 @@ export function judgeFilters(
   const chosen = runtimes.map((runtime) => ({ runtime, chosen: chooseFilter(filter, runtime) }));
   const isOpen = programs32Bit && chosen.some((one) => one.chosen.kind === "ours");
   const isWeak = chosen.some((one) => one.chosen.kind === "engine" && !one.chosen.isEnough);
-  const facts = chosen.map((one) => `${one.runtime}: ${filterWords(one.chosen, { programs32Bit })}`);
+  const facts = chosen.map((one) => `${one.runtime}: ${describeFilter(one.chosen, { programs32Bit })}`);
   return {
     subject: "system calls",
     state: isOpen || isWeak ? "weak" : "good",

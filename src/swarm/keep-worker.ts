@@ -2,13 +2,13 @@ import { isTerminal } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import {
-  endedLikeBefore,
-  failedLikeBefore,
+  hasRepeatedExitCode,
+  hasRepeatedFailure,
   nextAttemptMs,
   type RetryPolicy,
   restartMs,
 } from "../domain/retry-policy.ts";
-import { findContainer, movedTo } from "../domain/swarm-state.ts";
+import { findContainer, withStatus } from "../domain/swarm-state.ts";
 import type { Conversation } from "../ports/conversations.ts";
 import { type OwnerServices, prepareWorker, type WaitingWorker } from "./equip-worker.ts";
 import { retryWorkers } from "./retry-workers.ts";
@@ -84,7 +84,7 @@ export function superviseWorker(
       if (record.status === "failed") return startNextAttempt(record);
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
-      if (endedLikeBefore(record, exitCode))
+      if (hasRepeatedExitCode(record, exitCode))
         return deps.emit({
           event: "given up",
           worker: waiting.slug,
@@ -131,7 +131,7 @@ export function superviseWorker(
     else {
       deps.emit({ event: "ended", worker: waiting.slug, status: "stopped", reason });
       await deps.change(waiting.name, (record) => ({
-        ...movedTo(record, "stopped", reason, deps.clock()),
+        ...withStatus(record, "stopped", reason, deps.clock()),
         ...{ reason, acpPid: null },
       }));
     }
@@ -140,7 +140,7 @@ export function superviseWorker(
 
   async function startNextAttempt(record: ContainerRecord): Promise<void> {
     const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
-    if (record.attempt < options.policy.maxAttempts && failedLikeBefore(record))
+    if (record.attempt < options.policy.maxAttempts && hasRepeatedFailure(record))
       deps.emit({ event: "given up", worker: waiting.slug, why: "the worker failed twice in the same way" });
     if (waitMs === null || halt.aborted) return;
     const why = record.reason?.message ?? "";

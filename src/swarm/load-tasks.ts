@@ -1,18 +1,18 @@
 import { findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type SourceLocation, showLocation } from "../domain/place.ts";
+import { formatLocation, type SourceLocation } from "../domain/place.ts";
 import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { findBranchProblems, findTaskFileWarnings } from "../domain/task-file-problems.ts";
 import { findTrustNeeds } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
-import type { Git, TaskFolder, TrustFile } from "../ports/project-files.ts";
+import type { GitQueries, TaskFolder, TrustFile } from "../ports/project-files.ts";
 
 export interface LoadTasksDeps {
   readonly folder: TaskFolder;
   readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
   readonly trust: Pick<TrustFile, "isTrusted">;
-  readonly git: Pick<Git, "remotes">;
+  readonly git: Pick<GitQueries, "remotes">;
 }
 
 export interface LoadTasksRequest {
@@ -87,14 +87,14 @@ async function loadTask(
   { settings }: LoadTasksRequest,
 ): Promise<Placed> {
   const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
-  const { document, placeOf } = await parsers.parseTaskFile(bytes, path);
+  const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
   const [need] = findTrustNeeds(document, settings);
   if (need && !(await trust.isTrusted(realPath, sha256))) {
-    throw new SwarmError("UNTRUSTED", { place: placeOf(need.pointer), field: need.field, why: need.why });
+    throw new SwarmError("UNTRUSTED", { place: locationOf(need.pointer), field: need.field, why: need.why });
   }
   const problem = document.metadata.agent ? null : findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: `${path} names no agent, and ${problem}` });
-  return { task: { fileName, path, sha256, taskFile: document }, placeOf };
+  return { task: { fileName, path, sha256, taskFile: document }, placeOf: locationOf };
 }
 
 /** Throws if a task's branch is named like a remote-tracking branch: git cannot tell the two apart. */
@@ -108,6 +108,6 @@ function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): vo
 function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {
   return findTaskFileWarnings(task.taskFile).map(({ pointer, problem }) => {
     if (strict) throw new SwarmError("TASK_FILE_REFUSED", { place: placeOf(pointer), problem });
-    return `${showLocation(placeOf(pointer))}: ${problem}`;
+    return `${formatLocation(placeOf(pointer))}: ${problem}`;
   });
 }

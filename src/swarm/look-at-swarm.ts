@@ -1,4 +1,4 @@
-import { withCorrections } from "../domain/correct-record.ts";
+import { applyCorrections } from "../domain/correct-record.ts";
 import { isError } from "../domain/errors.ts";
 import type { Correction } from "../domain/reconcile.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
@@ -76,7 +76,7 @@ export async function readSwarmStatus(
  * the containers may lack swarm's labels.
  */
 function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
-  return state.engine !== null && withCorrections(state, corrections, now).applied.length > 0;
+  return state.engine !== null && applyCorrections(state, corrections, now).applied.length > 0;
 }
 
 /** Compares the state with the engine again, now as the owner, and applies the corrections. */
@@ -113,7 +113,7 @@ async function apply(
 ): Promise<{ readonly state: SwarmState; readonly done: readonly Correction[] }> {
   let done: readonly Correction[] = [];
   const state = await store.update((before) => {
-    const corrected = withCorrections(before, corrections, clock());
+    const corrected = applyCorrections(before, corrections, clock());
     done = corrected.applied;
     return corrected.state;
   });

@@ -1,14 +1,14 @@
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import { newestBySha } from "../domain/ledger.ts";
 import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { planSwarm, type SwarmPlan } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
-import type { Git, LedgerFile } from "../ports/project-files.ts";
+import type { GitQueries, LedgerFile } from "../ports/project-files.ts";
 import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 
 export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
-  readonly git: Pick<Git, "head" | "changedFiles" | "remotes">;
+  readonly git: Pick<GitQueries, "head" | "changedFiles" | "remotes">;
   /** Returns the memory and CPUs of the host on which the workers would run. */
   readonly hostCapacity: () => Promise<HostCapacity>;
   /** The environment of the user's command. */
@@ -47,6 +47,6 @@ export async function makePlan(
 
 function warningsOfRepository(head: string | null, changed: number): string[] {
   if (head === null) return ["the repository has no commit yet; workers start from a commit"];
-  const files = `${countOf(changed, "file")} ${changed === 1 ? "differs" : "differ"}`;
+  const files = `${formatCount(changed, "file")} ${changed === 1 ? "differs" : "differ"}`;
   return changed > 0 ? [`${files} from HEAD; workers start from HEAD and do not see these changes`] : [];
 }

@@ -2,22 +2,27 @@ import { branchesClash, findBranchProblem } from "../domain/branch-name.ts";
 import { agentOfSettings, findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
-import { branchFor, checkedPrompt, oneStoryTask, promptNames } from "../domain/one-story-task.ts";
+import {
+  candidateTaskNames,
+  defaultBranchName,
+  oneStoryTask,
+  requireValidPrompt,
+} from "../domain/one-story-task.ts";
 import type { RecognisedTests } from "../domain/recognise-tests.ts";
 import type { Settings } from "../domain/settings.ts";
-import { needsNetwork } from "../domain/worker-network.ts";
+import { needsModelApi } from "../domain/worker-network.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
-import type { Git, LedgerFile, NewFiles, TaskFolder } from "../ports/project-files.ts";
+import type { GitQueries, LedgerFile, ProjectFileWriter, TaskFolder } from "../ports/project-files.ts";
 import { findTests } from "./find-tests.ts";
 
 export interface MakeTaskDeps {
   readonly folder: TaskFolder;
   readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
-  readonly files: Pick<NewFiles, "writeIfAbsent">;
+  readonly files: Pick<ProjectFileWriter, "writeIfAbsent">;
   readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
   readonly ledger: Pick<LedgerFile, "read">;
-  readonly git: Pick<Git, "branches" | "remotes">;
+  readonly git: Pick<GitQueries, "branches" | "remotes">;
   /** The current date, as `YYYY-MM-DD`. */
   readonly today: string;
 }
@@ -60,7 +65,7 @@ export async function makeTask(
   request: NewTaskRequest,
   settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
 ): Promise<MadeTask> {
-  const prompt = checkedPrompt(request.prompt);
+  const prompt = requireValidPrompt(request.prompt);
   refuseWords(request);
   const remotes = await deps.git.remotes();
   if (request.branch !== null) refuseBranch(request.branch, remotes);
@@ -68,7 +73,7 @@ export async function makeTask(
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
   // The agent is stored in the task file, so that a later resume uses the same agent.
   const agent = agentOfSettings(settings);
-  if (needsNetwork(agent.kind) && settings.network === "none")
+  if (needsModelApi(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
   const check = await checkOf(deps, request, settings);
   const verify = check.kind === "found" ? [check.command] : request.verify;
@@ -79,12 +84,13 @@ export async function makeTask(
   ]);
   const done = new Set(ledger.map(({ sha256 }) => sha256));
 
-  for (const name of promptNames(prompt)) {
+  for (const name of candidateTaskNames(prompt)) {
     const fileName = `${deps.today}-${name}-tasks.json`;
     const others = taken.filter((other) => other.fileName !== fileName);
     if (request.branch !== null) refuseClash(others, request.branch);
     const branch =
-      request.branch ?? branchFor(name, [...branches, ...others.map((other) => other.branch)], remotes);
+      request.branch ??
+      defaultBranchName(name, [...branches, ...others.map((other) => other.branch)], remotes);
     if (branch === null) continue;
     const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
     const file = `.aimi/tasks/${fileName}`;

@@ -1,11 +1,11 @@
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import type { ForecastConflict, MergedWorker, RanCheck } from "../domain/generated/merge.ts";
 import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { type CheckCommit, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
 
 /** The collected result of a worker, as input for a merge. */
-export interface Result {
+export interface WorkerResult {
   readonly worker: string;
   readonly commit: string;
   readonly base: string;
@@ -25,7 +25,7 @@ export interface MergeResultsDeps {
   readonly signal: AbortSignal;
 }
 
-export interface MergeOnto {
+export interface MergeTarget {
   /** The commit onto which the results are merged. */
   readonly begin: string;
   /**
@@ -42,7 +42,7 @@ export interface MergedResults {
   readonly forecast: readonly ForecastConflict[];
 }
 
-interface Candidate extends Result {
+interface Candidate extends WorkerResult {
   readonly buildsOn: readonly string[];
   readonly conflicts: number;
   readonly size: number;
@@ -54,17 +54,17 @@ interface Candidate extends Result {
  */
 export async function mergeResults(
   deps: MergeResultsDeps,
-  { begin, origin }: MergeOnto,
-  results: readonly Result[],
+  { begin, origin }: MergeTarget,
+  results: readonly WorkerResult[],
 ): Promise<MergedResults> {
   const { work, onStep, signal } = deps;
   const mergedBefore = new Set<string>();
   for (const { worker, commit } of results)
     if (await work.isAncestor(commit, begin, signal)) mergedBefore.add(worker);
 
-  const isOpen = ({ worker }: Result): boolean => !mergedBefore.has(worker);
+  const isOpen = ({ worker }: WorkerResult): boolean => !mergedBefore.has(worker);
   if (results.length > 1)
-    onStep(`Checking which of ${countOf(results.length, "result")} conflict with each other`);
+    onStep(`Checking which of ${formatCount(results.length, "result")} conflict with each other`);
   const forecast = await forecastOf(deps, results);
   const candidates = await candidatesOf(deps, results, forecast);
   const checks = speculativeChecks(deps.check, signal);
@@ -199,13 +199,13 @@ function hasPassed(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }
 
-function plain({ worker, commit }: Result): Omit<MergedWorker, "outcome"> {
+function plain({ worker, commit }: WorkerResult): Omit<MergedWorker, "outcome"> {
   return { worker, commit, mergedAs: null, reason: null, files: [], with: [], check: null };
 }
 
 async function candidatesOf(
   { work, signal }: MergeResultsDeps,
-  results: readonly Result[],
+  results: readonly WorkerResult[],
   forecast: readonly ForecastConflict[],
 ): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
@@ -223,7 +223,7 @@ async function candidatesOf(
 
 async function forecastOf(
   { work, signal }: MergeResultsDeps,
-  results: readonly Result[],
+  results: readonly WorkerResult[],
 ): Promise<ForecastConflict[]> {
   const pairs = results.flatMap((one, at) => results.slice(at + 1).map((other) => [one, other] as const));
   const conflicts = await work.conflicts(

@@ -1,13 +1,13 @@
-import { countOf } from "../domain/count-of.ts";
+import { formatCount } from "../domain/count-of.ts";
 import type { CrashHook } from "../domain/crash-points.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
-import { integrationBranchOf, resultOf, withoutResult } from "../domain/merge-report.ts";
+import { findResultToMerge, integrationBranchOf, mergeEntryWithoutResult } from "../domain/merge-report.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { findWeakenedTests } from "./find-weakened-tests.ts";
-import { mergeResults, type Result } from "./merge-results.ts";
+import { mergeResults, type WorkerResult } from "./merge-results.ts";
 
 export interface MergeSwarmDeps {
   readonly work: WorkRepository;
@@ -44,8 +44,8 @@ export async function mergeSwarm(
   const branch = into ?? integrationBranchOf(swarmId);
   const target = await work.branch(branch);
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
-  const plain = records.map(resultOf).filter((result) => result !== null);
-  const results: Result[] = [];
+  const plain = records.map(findResultToMerge).filter((result) => result !== null);
+  const results: WorkerResult[] = [];
   for (const result of plain)
     results.push({ ...result, holdReason: isAsked ? null : await holdReasonOf(deps, result) });
   const origin = (await startOf(deps, results)) ?? (await commits.head());
@@ -81,7 +81,10 @@ export async function mergeSwarm(
     ...{ swarmId, branch, exists: isMoved || target.commit !== null, begin },
     ...{ tip: merged.tip, moved: isMoved },
     check: { command, before: merged.before },
-    workers: [...merged.workers, ...records.filter((record) => resultOf(record) === null).map(withoutResult)],
+    workers: [
+      ...merged.workers,
+      ...records.filter((record) => findResultToMerge(record) === null).map(mergeEntryWithoutResult),
+    ],
     forecast: merged.forecast,
   };
 }
@@ -92,8 +95,8 @@ export async function mergeSwarm(
  */
 async function holdReasonOf(
   { work, signal }: MergeSwarmDeps,
-  { worker, base, commit }: Pick<Result, "worker" | "base" | "commit">,
-): Promise<Result["holdReason"]> {
+  { worker, base, commit }: Pick<WorkerResult, "worker" | "base" | "commit">,
+): Promise<WorkerResult["holdReason"]> {
   const { tests, isLoss, isCut } = await findWeakenedTests({ work }, { base, tip: commit }, signal);
   if (isCut) {
     const large = `the result is too large for a check of all its tests; \`swarm merge ${worker}\` merges this result anyway`;
@@ -101,7 +104,7 @@ async function holdReasonOf(
   }
   const [first] = tests;
   if (!isLoss || !first) return null;
-  const more = tests.length > 1 ? ` and ${countOf(tests.length - 1, "more test")}` : "";
+  const more = tests.length > 1 ? ` and ${formatCount(tests.length - 1, "more test")}` : "";
   const verb = first.how === "deleted" ? "deletes" : "skips";
   const message = `the result ${verb} the test \`${first.line}\` of ${first.path}${more}; \`swarm merge ${worker}\` merges this result anyway`;
   return { code: "TESTS_WEAKENED", message };
@@ -113,7 +116,7 @@ async function holdReasonOf(
  */
 async function startOf(
   { work, commits }: MergeSwarmDeps,
-  results: readonly Pick<Result, "base">[],
+  results: readonly Pick<WorkerResult, "base">[],
 ): Promise<string | null> {
   // Finds the earliest base, because a result that builds on another result has a later one.
   let first: string | null = null;
@@ -128,7 +131,7 @@ async function publish(
   { branch, begin, tip }: { readonly branch: string; readonly begin: string; readonly tip: string },
 ): Promise<void> {
   crashPoint("before-merge-publish");
-  const published = await work.publish({ commit: tip, base: begin, branch, fallback: branch }, signal);
+  const published = await work.publish({ commit: tip, base: begin, branch, fallbackBranch: branch }, signal);
   if (published.kind === "refused")
     throw new SwarmError("BRANCH_REFUSED", {
       branch,

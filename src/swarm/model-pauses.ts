@@ -15,7 +15,7 @@ const againMs = 10_000;
  * Pauses a worker until its model's rate limit ends, because a paused container uses no CPU. `until` is in
  * milliseconds since 1970.
  */
-export async function pauseForModel(
+export async function pauseForRateLimit(
   {
     containers,
     read,
@@ -51,12 +51,12 @@ export async function pauseForModel(
 }
 
 /** Pauses a worker that has not begun if its model is rate-limited. Returns whether it did. */
-export async function waitsForModel(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
+export async function pauseIfRateLimited(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
   const { status } = findContainer(await deps.read(), worker.name);
   if (status === "running") return false;
-  await pauseForModel(deps, worker.name, until);
+  await pauseForRateLimit(deps, worker.name, until);
   return true;
 }
 

@@ -2,8 +2,8 @@ import { isTerminal } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer, movedTo, type SwarmState } from "../domain/swarm-state.ts";
-import { type OwnerCommand, openCommands, withoutCommand } from "../domain/wishes.ts";
+import { findContainer, type SwarmState, withStatus } from "../domain/swarm-state.ts";
+import { findPendingCommands, type OwnerCommand, withoutCommand } from "../domain/wishes.ts";
 import type { OwnerState } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -21,7 +21,7 @@ export async function applyCommands(
   owner: OwnerState,
   state: SwarmState,
 ): Promise<SwarmState> {
-  const commands = openCommands(state);
+  const commands = findPendingCommands(state);
   for (const command of commands) {
     const worker = command.of === "container" ? { worker: await slugOf(deps, command) } : {};
     try {
@@ -100,7 +100,7 @@ async function applyToWorker(
 
 async function stop(
   { change, clock, emit }: SwarmDeps,
-  { running, begun }: OwnerState,
+  { running, startedNames }: OwnerState,
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status } = record;
@@ -109,11 +109,11 @@ async function stop(
     handle.stop({ reason: "the user asked to stop", graceMs: stopGraceMs });
     return false;
   }
-  begun.add(name);
+  startedNames.add(name);
   if (status !== "pending") return true;
   const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
   emit({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
-  await change(name, (now) => movedTo(now, "stopped", reason, clock()));
+  await change(name, (now) => withStatus(now, "stopped", reason, clock()));
   return true;
 }
 
@@ -173,7 +173,7 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
  */
 async function retry(
   deps: SwarmDeps,
-  { running, begun, isEnding }: OwnerState,
+  { running, startedNames, isEnding }: OwnerState,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {
   // Leaves the command in the state: the process that sent it then finds no owner left, and retries the
@@ -182,7 +182,7 @@ async function retry(
   // An unfinished worker needs no retry. For a worker that has just ended, the command waits until its
   // supervision has ended.
   if (running.has(name)) return status === "pending" || status === "running";
-  begun.delete(name);
+  startedNames.delete(name);
   await retryWorkers(deps, [name]);
   return true;
 }

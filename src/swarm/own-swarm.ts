@@ -1,13 +1,13 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { type HostCapacity, isHeldBackByOthers, parallelWorkers } from "../domain/parallel-workers.ts";
+import { type HostCapacity, isLimitedByOtherSandboxes, parallelWorkers } from "../domain/parallel-workers.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { movedTo } from "../domain/swarm-state.ts";
+import { withStatus } from "../domain/swarm-state.ts";
 import type { OwnerServices, WaitingWorker } from "./equip-worker.ts";
 import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
-import { endPauses, notifyWhenPausesEnd, waitsForModel } from "./model-pauses.ts";
+import { endPauses, notifyWhenPausesEnd, pauseIfRateLimited } from "./model-pauses.ts";
 import { applyCommands } from "./obey-wishes.ts";
 import type { Halt } from "./run-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -48,12 +48,12 @@ export interface OwnerSignals {
 export interface OwnerState {
   readonly running: Map<string, WorkerHandle>;
   /** The last reported reason why a worker waits, by the worker's name. */
-  readonly whyByName: Map<string, string>;
+  readonly waitReasonByName: Map<string, string>;
   /**
    * The names of the workers that this owner has started, or that were stopped before they started. Another
    * start needs a command of the user.
    */
-  readonly begun: Set<string>;
+  readonly startedNames: Set<string>;
   /** Returns whether the owner starts no more workers. */
   readonly isEnding: () => boolean;
   /** Stops all workers of the swarm. A later resume continues them. */
@@ -64,7 +64,7 @@ export interface OwnerState {
  * Runs the owner loop: starts workers whose dependencies are completed, at most `parallel` at once, until no
  * worker is left that could run. Also applies the commands of other processes.
  */
-export async function ownSwarm(
+export async function runOwnerLoop(
   deps: OwnerServices,
   swarm: OwnerOptions,
   signals: OwnerSignals,
@@ -77,7 +77,7 @@ export async function ownSwarm(
   let hostAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
   const owner: OwnerState = {
-    ...{ running: new Map(), whyByName: new Map(), begun: new Set() },
+    ...{ running: new Map(), waitReasonByName: new Map(), startedNames: new Set() },
     isEnding: () => isOver || halt.aborted || signals.lost.aborted,
     halt: (why) => halting.abort(why),
   };
@@ -99,7 +99,7 @@ export async function ownSwarm(
       const isEnding = owner.isEnding();
       let left = state;
       for (const worker of isEnding ? [] : ready.slice(0, slots.free))
-        if (await waitsForModel(deps, worker)) left = await deps.read();
+        if (await pauseIfRateLimited(deps, worker)) left = await deps.read();
         else begin(worker);
       if (!isEnding) reportWaiting(deps, waiting, left, owner, slots.why);
       if (owner.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owner, now))) break;
@@ -134,7 +134,7 @@ export async function ownSwarm(
     const tasks = waiting.map(({ task }) => task);
     const { workers } = parallelWorkers(tasks, settings, capacity);
     const free = Math.max(0, workers - owner.running.size);
-    const isHeldBack = free < ready.length && isHeldBackByOthers(tasks, settings, capacity);
+    const isHeldBack = free < ready.length && isLimitedByOtherSandboxes(tasks, settings, capacity);
     return {
       free,
       why: isHeldBack ? "for memory and CPUs that other sandboxes may be using" : freeSlot,
@@ -158,7 +158,7 @@ export async function ownSwarm(
   }
 
   function begin(worker: WaitingWorker): void {
-    owner.begun.add(worker.name);
+    owner.startedNames.add(worker.name);
     deps.emit({ event: "started", worker: worker.slug });
     const handle = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
     owner.running.set(worker.name, handle);
@@ -211,12 +211,12 @@ const recordIn = (state: SwarmState, name: string): ContainerRecord | undefined 
 function readyWorkers(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun }: OwnerState,
+  { startedNames }: OwnerState,
   now: Date,
 ): WaitingWorker[] {
   return waiting.filter(
     ({ name, dependsOn }) =>
-      !begun.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name, now),
+      !startedNames.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name, now),
   );
 }
 
@@ -224,12 +224,12 @@ function readyWorkers(
 function isAnyPaused(
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun }: OwnerState,
+  { startedNames }: OwnerState,
   now: Date,
 ): boolean {
   return waiting.some(
     ({ name, dependsOn }) =>
-      !begun.has(name) && isReady(state, name, dependsOn) && isPaused(state, name, now),
+      !startedNames.has(name) && isReady(state, name, dependsOn) && isPaused(state, name, now),
   );
 }
 
@@ -253,11 +253,11 @@ function reportWaiting(
   { emit, clock }: SwarmDeps,
   waiting: readonly WaitingWorker[],
   state: SwarmState,
-  { begun, whyByName }: OwnerState,
+  { startedNames, waitReasonByName }: OwnerState,
   whyNoSlot: string,
 ): void {
   for (const { name, slug, dependsOn } of waiting) {
-    if (begun.has(name)) continue;
+    if (startedNames.has(name)) continue;
     const open = dependsOn
       .map((other) => recordIn(state, other))
       .find((record) => record && record.status !== "completed");
@@ -266,8 +266,8 @@ function reportWaiting(
       : open
         ? `for worker ${workerSlug(open)}`
         : whyNoSlot;
-    if (whyByName.get(name) === why) continue;
-    whyByName.set(name, why);
+    if (waitReasonByName.get(name) === why) continue;
+    waitReasonByName.set(name, why);
     emit({ event: "waiting", worker: slug, why });
   }
 }
@@ -288,7 +288,7 @@ async function failBlocked(
     const message = `the worker depends on ${blamed ? workerSlug(blamed) : "another worker"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
     deps.emit({ event: "skipped", worker: blocked.slug, reason });
-    await deps.change(blocked.name, (record) => movedTo(record, "failed", reason, deps.clock()));
+    await deps.change(blocked.name, (record) => withStatus(record, "failed", reason, deps.clock()));
   }
 }
 
@@ -296,9 +296,9 @@ async function failBlocked(
  * Returns whether a worker has not started. A worker that was stopped in this run stays stopped until a
  * resume or retry.
  */
-function isIdle(state: SwarmState, name: string, { begun }: OwnerState): boolean {
+function isIdle(state: SwarmState, name: string, { startedNames }: OwnerState): boolean {
   const status = recordIn(state, name)?.status;
-  return status === "pending" || (status === "stopped" && !begun.has(name));
+  return status === "pending" || (status === "stopped" && !startedNames.has(name));
 }
 
 /**
@@ -319,10 +319,10 @@ function failedAmong(
 function haltAfterFailure(
   { emit }: SwarmDeps,
   { containers }: SwarmState,
-  { begun, halt }: OwnerState,
+  { startedNames, halt }: OwnerState,
 ): void {
   const failed = containers.find(
-    ({ containerName, status }) => status === "failed" && begun.has(containerName),
+    ({ containerName, status }) => status === "failed" && startedNames.has(containerName),
   );
   if (!failed) return;
   const reason = `worker ${workerSlug(failed)} failed, and --fail-fast is set`;

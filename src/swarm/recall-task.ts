@@ -5,7 +5,7 @@ import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
-export interface RecallTaskDeps extends Pick<WorkerChannel, "findRequest"> {
+export interface FindWorkerTaskDeps extends Pick<WorkerChannel, "findRequest"> {
   /** Loads a task; returns null if its file is gone or has become invalid. */
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
@@ -15,7 +15,10 @@ export interface RecallTaskDeps extends Pick<WorkerChannel, "findRequest"> {
  * changes to the file. Otherwise the file counts as it is now. If the file is gone or invalid, the newest
  * request of an earlier attempt counts. Returns null if there is none.
  */
-export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord): Promise<WorkerTask | null> {
+export async function findWorkerTask(
+  deps: FindWorkerTaskDeps,
+  record: ContainerRecord,
+): Promise<WorkerTask | null> {
   const { taskFilePath: path, attempt } = record;
   const file = await deps.loadTask(path);
   const request = await findNewestRequest(deps, record, attempt);
@@ -28,7 +31,7 @@ export async function recallTask(deps: RecallTaskDeps, record: ContainerRecord):
 }
 
 async function findNewestRequest(
-  { findRequest }: RecallTaskDeps,
+  { findRequest }: FindWorkerTaskDeps,
   record: ContainerRecord,
   attempt: number,
 ): Promise<TaskFile | null> {

@@ -1,14 +1,14 @@
 import { SwarmError } from "../domain/errors.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
+import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
  * Throws if a task has already ended in the unfinished swarm. Such a task runs again only by `swarm retry`,
  * or in another swarm.
  */
-export function refuseEnded(works: readonly PlannedWork[], state: SwarmState | null): void {
-  if (state === null || isFinished(state)) return;
+export function refuseEndedTasks(works: readonly PlannedWork[], state: SwarmState | null): void {
+  if (state === null || haveAllWorkersEnded(state)) return;
   for (const record of state.containers) {
     const { status, taskFilePath } = record;
     const isWanted = works.some(({ task }) => task.path === taskFilePath);

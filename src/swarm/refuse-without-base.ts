@@ -1,15 +1,17 @@
 import { basename } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { isFinished, type SwarmState } from "../domain/swarm-state.ts";
+import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
  * Throws if a task depends on a task of an earlier swarm. The branch of that task may have moved since, so it
  * is no reliable base.
  */
-export function refuseWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
+export function refuseTasksWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
   const open =
-    state && !isFinished(state) ? state.containers.map(({ taskFilePath }) => basename(taskFilePath)) : [];
+    state && !haveAllWorkersEnded(state)
+      ? state.containers.map(({ taskFilePath }) => basename(taskFilePath))
+      : [];
   const present = new Set([...open, ...works.map(({ task }) => task.fileName)]);
   for (const { task } of works) {
     const missing = task.taskFile.metadata.dependsOn?.find((file) => !present.has(file));

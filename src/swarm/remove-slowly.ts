@@ -6,7 +6,7 @@ const slowMs = 3_000;
  */
 const leaveMs = 3_000;
 
-export interface SlowRemoval {
+export interface RemovalOptions {
   readonly onSlow: (why: string) => void;
   /** Aborted when the owner has to stop. */
   readonly halt?: AbortSignal | undefined;
@@ -16,9 +16,9 @@ export interface SlowRemoval {
  * Waits for a removal without a time limit, and reports it if it is slow. After a halt, leaves the rest of
  * the removal to the engine.
  */
-export async function removeSlowly(
+export async function removeWithoutTimeout(
   remove: (signal: AbortSignal) => Promise<void>,
-  { onSlow, halt }: SlowRemoval,
+  { onSlow, halt }: RemovalOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const leaving = new AbortController();

@@ -1,12 +1,12 @@
-import { withCorrection } from "../domain/correct-record.ts";
+import { applyCorrection } from "../domain/correct-record.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, ProjectRef, StoryProgress } from "../domain/generated/swarm-state.ts";
-import { judgeEnded } from "../domain/reconcile.ts";
+import { judgeEndedAttempt } from "../domain/reconcile.ts";
 import { newSwarm, type SwarmState, withContainer, withRecord } from "../domain/swarm-state.ts";
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
-import { nullIfInvalid, type StateStore } from "../ports/state-store.ts";
-import { refuseBesideOwner } from "./change-state.ts";
+import { nullIfStateInvalid, type StateStore } from "../ports/state-store.ts";
+import { refuseIfOwned } from "./change-state.ts";
 import { type CheckStateDeps, checkState } from "./check-state.ts";
 
 export interface RepairDeps extends CheckStateDeps {
@@ -21,7 +21,7 @@ export interface RepairDeps extends CheckStateDeps {
 }
 
 /** The result of a repair of the state. */
-export interface Repair {
+export interface RepairResult {
   readonly result:
     | "nothing to repair"
     | "corrected"
@@ -48,12 +48,15 @@ export interface RepairRequest {
  * Repairs the state. Uses the state file if it is valid, else its copy, else rebuilds the state from the
  * engine's labels and the journals.
  */
-export async function repairState(deps: RepairDeps, { worktree, rebound }: RepairRequest): Promise<Repair> {
-  await refuseBesideOwner(deps);
+export async function repairState(
+  deps: RepairDeps,
+  { worktree, rebound }: RepairRequest,
+): Promise<RepairResult> {
+  await refuseIfOwned(deps);
   if (rebound) await deps.rebind(rebound);
   const project = await deps.project();
   const scope = { projectId: project.id, worktree };
-  const known = await deps.store.find().catch(nullIfInvalid);
+  const known = await deps.store.find().catch(nullIfStateInvalid);
   if (!known) return restoreOrRebuild(deps, project, scope);
   if (known.project.id !== project.id) {
     if (rebound === "copied") return beginAnew(deps, project);
@@ -75,7 +78,7 @@ const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
  * Corrects a valid state by comparing it with the engine, except for corrections that need work to be
  * collected.
  */
-async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<Repair> {
+async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
   const { reconciled, corrections, orphans } = await checkState(deps, scope);
   const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
   const recovered = (await withContainers(deps, { ...known, containers: [] }, strays)).containers;
@@ -84,7 +87,10 @@ async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope):
     return { ...nothing, result: "nothing to repair", reconciled, state: known };
 
   const state = await deps.store.update((before) => {
-    const corrected = corrections.reduce((next, correction) => withCorrection(next, correction, now), before);
+    const corrected = corrections.reduce(
+      (next, correction) => applyCorrection(next, correction, now),
+      before,
+    );
     const added = recovered.filter((record) => !corrected.containers.some((other) => clash(record, other)));
     return added.length > 0 ? { ...corrected, containers: [...corrected.containers, ...added] } : corrected;
   });
@@ -110,7 +116,11 @@ function clash(a: ContainerRecord, b: ContainerRecord): boolean {
   );
 }
 
-async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: EngineScope): Promise<Repair> {
+async function restoreOrRebuild(
+  deps: RepairDeps,
+  project: ProjectRef,
+  scope: EngineScope,
+): Promise<RepairResult> {
   const copy = await deps.store.findCopy();
   if (copy?.project.id === project.id) {
     return { ...nothing, result: "restored from the copy", state: await deps.store.replace(copy) };
@@ -121,7 +131,7 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
     throw new SwarmError("ENGINE_UNREACHABLE", {
       tried: ["`swarm state repair` must read the engine's containers, but no engine was found"],
     });
-  const containers = await engine.observe(scope);
+  const containers = await engine.listContainers(scope);
   const swarmId = commonestSwarm(containers) ?? deps.newId();
   const ours = containers.filter((container) => container.labels[labels.swarm] === swarmId);
   const empty = newSwarm(project, swarmId, deps.clock());
@@ -133,7 +143,7 @@ async function restoreOrRebuild(deps: RepairDeps, project: ProjectRef, scope: En
  * Begins a new swarm in a copied project. The swarm in the state file and its containers belong to the
  * original project.
  */
-async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<Repair> {
+async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<RepairResult> {
   const state = await store.replace(newSwarm(project, newId(), clock()));
   return { ...nothing, result: "begun anew", state };
 }
@@ -199,7 +209,7 @@ function recovered(
   const attempt = Number(container.labels[labels.attempt] ?? journal?.attempt ?? 1);
   const running =
     container.state === "running" || container.state === "paused" || container.state === "restarting";
-  const ended = judgeEnded(
+  const ended = judgeEndedAttempt(
     { exitCode: null, oomKilled: false, processes: null, runtime: "" },
     { completion: journal?.completion ?? null, error: journal?.error ?? null },
   );

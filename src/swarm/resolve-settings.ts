@@ -4,16 +4,16 @@ import {
   explainSettings,
   type Settings,
   type SettingsFile,
-  settingsOf,
+  settingsWithoutOrigins,
 } from "../domain/settings.ts";
-import type { DocumentParsers, ReadDocument } from "../ports/documents.ts";
-import type { FileBytes, TrustFile } from "../ports/project-files.ts";
+import type { DocumentParsers, LocatedDocument } from "../ports/documents.ts";
+import type { FileContent, TrustFile } from "../ports/project-files.ts";
 
 export interface ResolveSettingsDeps {
   readonly parsers: Pick<DocumentParsers, "parseSettings">;
   readonly trust: Pick<TrustFile, "isTrusted">;
-  readonly readProject: () => Promise<FileBytes | null>;
-  readonly readUser: () => Promise<FileBytes | null>;
+  readonly readProject: () => Promise<FileContent | null>;
+  readonly readUser: () => Promise<FileContent | null>;
   readonly flags: SettingsFile;
   readonly environment: SettingsFile;
 }
@@ -22,11 +22,12 @@ export interface ResolveSettingsDeps {
  * Returns every setting with its origin. If an untrusted project file sets a value that needs trust, the
  * value is reported but not used.
  */
-export async function explainAll(
+export async function resolveSettingsWithOrigins(
   deps: ResolveSettingsDeps,
-): Promise<{ settings: ExplainedSetting[]; project: ReadDocument<SettingsFile> | null }> {
+): Promise<{ settings: ExplainedSetting[]; project: LocatedDocument<SettingsFile> | null }> {
   const [project, user] = await Promise.all([deps.readProject(), deps.readUser()]);
-  const parse = (file: FileBytes | null) => (file ? deps.parsers.parseSettings(file.bytes, file.path) : null);
+  const parse = (file: FileContent | null) =>
+    file ? deps.parsers.parseSettings(file.bytes, file.path) : null;
   const [projectSettings, userSettings] = await Promise.all([parse(project), parse(user)]);
   const projectTrusted = project !== null && (await deps.trust.isTrusted(project.realPath, project.sha256));
   const sources = {
@@ -43,11 +44,11 @@ export async function explainAll(
  * sets a value that needs trust.
  */
 export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
-  const { settings, project } = await explainAll(deps);
+  const { settings, project } = await resolveSettingsWithOrigins(deps);
   const refused = settings.find(({ untrusted }) => untrusted !== null);
   if (refused && project) {
-    const place = project.placeOf(`/${refused.name.replaceAll(".", "/")}`);
+    const place = project.locationOf(`/${refused.name.replaceAll(".", "/")}`);
     throw new SwarmError("UNTRUSTED", { place, field: refused.name, why: refused.untrusted ?? "" });
   }
-  return settingsOf(settings);
+  return settingsWithoutOrigins(settings);
 }

@@ -1,5 +1,5 @@
-import { evidenceOfProof } from "../domain/evidence.ts";
-import { withRetried } from "../domain/next-attempt.ts";
+import { reworkRequestFromProof } from "../domain/evidence.ts";
+import { planRetryAttempts } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -23,7 +23,7 @@ export async function retryWorkers(
   const lost = new Set<string>();
   for (const name of names)
     for (const { commit } of findContainer(state, name).stories)
-      if (commit !== null && !(await work.has(commit))) lost.add(commit);
+      if (commit !== null && !(await work.hasCommit(commit))) lost.add(commit);
   // If the proof of a worker failed, all its stories count as completed. So the story whose proof failed is
   // opened again.
   const reopened = new Map<string, string>();
@@ -31,9 +31,9 @@ export async function retryWorkers(
     const record = findContainer(state, name);
     if (record.reason?.code !== "PROOF_FAILED") continue;
     const proof = await findProof(workerSlug(record));
-    const storyId = proof && evidenceOfProof(proof, record)?.storyId;
+    const storyId = proof && reworkRequestFromProof(proof, record)?.storyId;
     const last = record.stories.at(-1)?.id;
     if (storyId ?? last) reopened.set(name, storyId ?? last ?? "");
   }
-  await update((now) => withRetried(now, names, { lost, reopened, now: clock() }));
+  await update((now) => planRetryAttempts(now, names, { lost, reopened, now: clock() }));
 }

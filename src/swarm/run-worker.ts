@@ -1,16 +1,16 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
-import { judgeEnded } from "../domain/reconcile.ts";
-import { findContainer, movedTo } from "../domain/swarm-state.ts";
-import { withMessage } from "../domain/worker-record.ts";
+import { judgeEndedAttempt } from "../domain/reconcile.ts";
+import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { recordWithMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
 import type { StoryStart } from "../ports/work-repository.ts";
 import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
 import { ensureContainer, removeWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
-import { type ProofSignals, type Verdict, withProof } from "./with-proof.ts";
+import { correctVerdictByProof, type ProofSignals, type Verdict } from "./with-proof.ts";
 
 /** A request to end a worker's run before its task is done. */
 export interface Halt {
@@ -54,12 +54,12 @@ export async function runWorker(
       { halt, stopNow },
     );
   const { slug, task, request } = worker;
-  const doneIds = (request.done ?? []).map(({ storyId }) => storyId);
+  const completedStoryIds = (request.done ?? []).map(({ storyId }) => storyId);
   await using conversation = await deps.channel.connect(
     {
       ...{ containerId, slug, request, attempt: (await recordOf(deps, worker)).attempt },
       storyIds: task.taskFile.userStories.map(({ id }) => id),
-      doneIds,
+      completedStoryIds,
       environment: () => deps.networkAccess.environment(worker),
     },
     deps.signal,
@@ -102,7 +102,7 @@ async function replayJournal(
   let newest: Stored | null = null;
   const unfinished: Stored[] = [];
   for await (const message of deps.channel.readJournal({ slug: worker.slug, attempt: record.attempt })) {
-    known = withMessage(known, message, deps.clock());
+    known = recordWithMessage(known, message, deps.clock());
     const stored = storedBy(message);
     if (stored === null) continue;
     if (stored.failedStory === null) newest = stored;
@@ -166,7 +166,7 @@ async function runConversation(
     if (event.kind !== "message") continue;
     const { message } = event;
     deps.onMessage(worker, message);
-    unwritten.push((record) => withMessage(record, message, deps.clock()));
+    unwritten.push((record) => recordWithMessage(record, message, deps.clock()));
     if (message.type === "progress-update" && message.payload.status === "in_progress")
       deps.crashPoint("mid-run");
     if (message.type === "progress-update" || unwritten.length > maxUnwritten) await write();
@@ -214,19 +214,20 @@ async function settle(
   { end, isAllHere }: ConversationResult,
   signals: ProofSignals,
 ): Promise<void> {
-  await deps.networkAccess.settled(worker);
+  await deps.networkAccess.waitForRecords(worker);
   const record = await recordOf(deps, worker);
   const accessEnd = accessEndReason(deps, worker);
   const judged = withAccessEnd(judge(record, end, deps.runtime), accessEnd);
   deps.crashPoint("after-completion-before-record");
-  const verdict = judged.status === "completed" ? await withProof(deps, worker, judged, signals) : judged;
+  const verdict =
+    judged.status === "completed" ? await correctVerdictByProof(deps, worker, judged, signals) : judged;
   deps.emit({ event: "ended", worker: worker.slug, ...verdict });
   if (verdict.status === "completed") await publishWork(deps, worker);
   // Writes the ledger before the record. If the owner crashes in between, the next owner repeats both, and no
   // later swarm repeats the task.
   if (verdict.status !== "stopped") await deps.addToLedger(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
-    ...movedTo(now, verdict.status, verdict.reason, deps.clock()),
+    ...withStatus(now, verdict.status, verdict.reason, deps.clock()),
     ...{
       reason: verdict.reason,
       acpPid: null,
@@ -266,7 +267,7 @@ async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
   const { status } = await recordOf(deps, worker);
   if (reason === null || isTerminal(status)) return;
   deps.emit({ event: "ended", worker: worker.slug, status: "failed", reason });
-  await deps.change(worker.name, (now) => movedTo(now, "failed", reason, deps.clock()));
+  await deps.change(worker.name, (now) => withStatus(now, "failed", reason, deps.clock()));
 }
 
 /**
@@ -299,7 +300,7 @@ function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): 
     case "exited": {
       const { exitCode, memoryExhausted: oomKilled, processes } = end;
       const container = { exitCode, oomKilled, processes, runtime };
-      const judged = judgeEnded(container, { completion: null, error: null });
+      const judged = judgeEndedAttempt(container, { completion: null, error: null });
       return { status: judged.status === "failed" ? "failed" : "stopped", reason: judged.reason };
     }
     case "gone":

@@ -1,9 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
-import { findContainer, movedTo } from "../domain/swarm-state.ts";
-import { attemptsBefore, homeVolumeName } from "../domain/worker-names.ts";
+import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { earlierContainerNames, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import type { NetworkConnection } from "./doors.ts";
-import { removeSlowly } from "./remove-slowly.ts";
+import { removeWithoutTimeout } from "./remove-slowly.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 import { workerContainer } from "./worker-container.ts";
 
@@ -27,7 +27,7 @@ export async function ensureContainer(
   halt: AbortSignal,
 ): Promise<RunningContainer | null> {
   const { containers, change, clock, crashPoint } = deps;
-  const facts = await containers.look(worker.name, undefined, deps.signal);
+  const facts = await containers.inspect(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
   const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
   const wasMade = facts !== null || isRecorded;
@@ -57,7 +57,7 @@ export async function ensureContainer(
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
   await change(worker.name, (record) => ({
-    ...movedTo(record, "running", null, clock()),
+    ...withStatus(record, "running", null, clock()),
     ...{ containerId: id, creating: null, reason: null, paused: null, acpPid: process.pid },
   }));
   crashPoint("after-start-before-request");
@@ -122,7 +122,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   const reason = { code: "CONTAINER_LOST", message: "the worker's container and its volume no longer exist" };
   emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await change(worker.name, (now) => ({
-    ...movedTo(now, "failed", reason, clock()),
+    ...withStatus(now, "failed", reason, clock()),
     creating: null,
     acpPid: null,
   }));
@@ -160,11 +160,11 @@ export async function removeWorker(
     crashPoint("mid-remove");
     await volumes.remove(name, until);
     // Keeps the home volume if containers of earlier attempts were kept, because they share it.
-    const isShared = await isAnyThere(containers, attemptsBefore(name), until);
+    const isShared = await isAnyThere(containers, earlierContainerNames(name), until);
     if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
     emit({ event: "removed", worker: slug });
   };
-  await removeSlowly(
+  await removeWithoutTimeout(
     remove,
     { halt, onSlow: (why) => emit({ event: "removing", worker: slug, why }) },
     signal,
@@ -176,7 +176,7 @@ async function isAnyThere(
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (const name of names) if ((await containers.look(name, undefined, signal)) !== null) return true;
+  for (const name of names) if ((await containers.inspect(name, undefined, signal)) !== null) return true;
   return false;
 }
 

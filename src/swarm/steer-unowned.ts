@@ -1,7 +1,7 @@
 import { isTerminal } from "../domain/container-status.ts";
 import { isError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { movedTo, withRecord } from "../domain/swarm-state.ts";
+import { withRecord, withStatus } from "../domain/swarm-state.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
@@ -9,7 +9,7 @@ export type SteeringCommand = "stop" | "pause" | "unpause";
 
 export interface SteerUnownedDeps {
   readonly store: Pick<StateStore, "update" | "read">;
-  readonly containers: Pick<Containers, "look" | "stop" | "pause" | "unpause">;
+  readonly containers: Pick<Containers, "inspect" | "stop" | "pause" | "unpause">;
   readonly clock: () => Date;
   readonly signal: AbortSignal;
 }
@@ -17,7 +17,7 @@ export interface SteerUnownedDeps {
 const graceMs = 10_000;
 
 /** Applies a command to workers of a swarm that has no owner. The caller must hold the ownership. */
-export async function steerUnowned(
+export async function steerUnownedSwarm(
   deps: SteerUnownedDeps,
   command: SteeringCommand,
   names: readonly string[],
@@ -38,7 +38,7 @@ async function steer(
   command: SteeringCommand,
   { containerName: name }: ContainerRecord,
 ): Promise<void> {
-  const facts = await containers.look(name, undefined, signal);
+  const facts = await containers.inspect(name, undefined, signal);
   const isThere = facts?.state === "running" || facts?.state === "paused";
   if (command === "stop" && facts?.state === "paused") await containers.unpause(name, signal);
   if (command === "stop" && isThere) await ifStillThere(containers.stop(name, { graceMs }, signal));
@@ -57,7 +57,7 @@ function steered(record: ContainerRecord, command: SteeringCommand, now: Date): 
   switch (command) {
     case "stop": {
       const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
-      return { ...movedTo(record, "stopped", reason, now), paused: null, acpPid: null };
+      return { ...withStatus(record, "stopped", reason, now), paused: null, acpPid: null };
     }
     case "pause":
       return {

@@ -16,7 +16,7 @@ export interface SummarizeDeps {
   readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
   /** Reads a task file; returns null if the file is gone or has become invalid. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
-  readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "has">;
+  readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "hasCommit">;
   /** Reads the proof of a worker's result; returns null if there is none. */
   readonly readProof: (swarmId: string, slug: string) => Promise<ProofReport | null>;
   /** Reads the report of the swarm's last merge; returns null if there was none. */
@@ -63,7 +63,11 @@ async function gatherFindings(
   const unfinishedById = new Map<string, string>();
   for (const { id: storyId, status } of record.stories) {
     const storyFacts = facts.storyById.get(storyId);
-    if (status !== "failed" || !storyFacts?.failedCommit || !(await deps.work.has(storyFacts.failedCommit)))
+    if (
+      status !== "failed" ||
+      !storyFacts?.failedCommit ||
+      !(await deps.work.hasCommit(storyFacts.failedCommit))
+    )
       continue;
     unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: storyFacts.attempt, storyId }));
   }

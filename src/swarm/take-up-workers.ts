@@ -1,11 +1,16 @@
 import { cleanText } from "../domain/clean-text.ts";
 import { isTerminal } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { evidenceOfMerge, evidenceOfProof, findSetAside, type ReworkRequest } from "../domain/evidence.ts";
+import {
+  findSetAsideResult,
+  type ReworkRequest,
+  reworkRequestFromMerge,
+  reworkRequestFromProof,
+} from "../domain/evidence.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { failsOnBase } from "../domain/merge-words.ts";
-import { type ReworkStart, withRework } from "../domain/next-attempt.ts";
+import { hasCheckFailedOnBase } from "../domain/merge-words.ts";
+import { planReworkAttempts, type ReworkFacts } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
@@ -41,13 +46,13 @@ export async function reworkWorkers(
   const records = names.map((name) => findContainer(state, name));
   // Checks all records before it changes any of them.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
-  const startByName = new Map<string, ReworkStart>();
+  const startByName = new Map<string, ReworkFacts>();
   for (const record of records) {
     const start = await startRework(deps, record, { base, branch, report });
     if (start !== null) startByName.set(record.containerName, start);
   }
   // Changes only the records. The owner moves each worker's ref when it prepares the attempt.
-  await deps.update((now) => withRework(now, startByName));
+  await deps.update((now) => planReworkAttempts(now, startByName));
 }
 
 async function startRework(
@@ -58,7 +63,7 @@ async function startRework(
     branch,
     report,
   }: { readonly base: string; readonly branch: string; readonly report: MergeReport | null },
-): Promise<ReworkStart | null> {
+): Promise<ReworkFacts | null> {
   const { collected, attempt, branchName, baseCommit } = record;
   if (collected === null) return null;
   const slug = workerSlug(record);
@@ -66,17 +71,17 @@ async function startRework(
   const containsBase = await work.isAncestor(base, collected.commit, signal);
   const merged = containsBase
     ? { commit: collected.commit, conflicts: [] }
-    : await work.mergeAnyway({ ours: collected.commit, theirs: base, message }, signal);
+    : await work.mergeWithConflictMarkers({ ours: collected.commit, theirs: base, message }, signal);
   // Uses the merge report only if it is about this branch: a merge into another branch says nothing about
   // this one.
   const mergeOfBranch = report?.branch === branch ? report : null;
-  const entry = findSetAside(mergeOfBranch, slug) ?? emptyEntry(slug);
-  const ofMerge = evidenceOfMerge(entry, {
+  const entry = findSetAsideResult(mergeOfBranch, slug) ?? emptyEntry(slug);
+  const ofMerge = reworkRequestFromMerge(entry, {
     ...{ branch, record, conflicts: merged.conflicts, command: mergeOfBranch?.check.command ?? null },
-    failsOnBase: mergeOfBranch !== null && failsOnBase(mergeOfBranch.check),
+    failsOnBase: mergeOfBranch !== null && hasCheckFailedOnBase(mergeOfBranch.check),
   });
   const proof = record.reason?.code === "PROOF_FAILED" ? await findProof(slug) : null;
-  const ofProof = proof && evidenceOfProof(proof, record);
+  const ofProof = proof && reworkRequestFromProof(proof, record);
   const request = ofProof && ofMerge && !containsBase ? joined(ofProof, ofMerge) : (ofProof ?? ofMerge);
   if (request === null) return null;
   await channel.storeRework({ slug, attempt: attempt + 1 }, { ...request, commit: merged.commit });
@@ -115,7 +120,7 @@ async function refuseUseless(
     refuse("the branch already contains the worker's result");
 }
 
-function emptyEntry(worker: string): NonNullable<ReturnType<typeof findSetAside>> {
+function emptyEntry(worker: string): NonNullable<ReturnType<typeof findSetAsideResult>> {
   const nothing = { commit: null, mergedAs: null, reason: null, files: [], with: [], check: null };
   return { worker, outcome: "set aside", ...nothing };
 }

@@ -11,7 +11,7 @@ import type { SwarmDeps } from "./swarm-deps.ts";
  * Finishes interrupted removals of ended workers. Skips a worker unless the host journal has its final
  * message and all its stored work was imported.
  */
-export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
+export async function finishRemovals(deps: SwarmDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
   const marks = { [labels.project]: projectId, [labels.swarm]: swarmId, [labels.role]: "worker" };
   const left = new Set(await volumes.list(marks, signal));
@@ -21,7 +21,7 @@ export async function tidyWorkers(deps: SwarmDeps): Promise<void> {
     const isThere =
       left.has(name) ||
       (status === "completed" && deps.prove === null && left.has(homeVolumeName(name))) ||
-      (await containers.look(name, undefined, signal)) !== null;
+      (await containers.inspect(name, undefined, signal)) !== null;
     if (!isThere || !(await isAllHere(deps, record))) continue;
     const worker = { name, slug: workerSlug(record) };
     await removeWorker(deps, worker, { withHome: status === "completed" && deps.prove === null }).catch(

@@ -1,14 +1,14 @@
-import { showLocation } from "../domain/place.ts";
+import { formatLocation } from "../domain/place.ts";
 import { explainSettings, type Settings, type SettingsFile } from "../domain/settings.ts";
 import { findTrustNeeds } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
-import type { FileBytes, TaskFolder, TrustFile } from "../ports/project-files.ts";
+import type { FileContent, TaskFolder, TrustFile } from "../ports/project-files.ts";
 
 export interface TrustFilesDeps {
   readonly parsers: Pick<DocumentParsers, "parseTaskFile" | "parseSettings">;
   readonly folder: TaskFolder;
   readonly trust: TrustFile;
-  readonly readProject: () => Promise<FileBytes | null>;
+  readonly readProject: () => Promise<FileContent | null>;
 }
 
 /** A file with settings that an untrusted repository may not choose. */
@@ -44,7 +44,7 @@ async function settingsToTrust(
 ): Promise<FileToTrust | null> {
   const file = await readProject();
   if (!file) return null;
-  const { document, placeOf } = await parsers.parseSettings(file.bytes, file.path);
+  const { document, locationOf } = await parsers.parseSettings(file.bytes, file.path);
   const explained = explainSettings(
     { flag: {}, environment: {}, project: document, user },
     { projectTrusted: false },
@@ -52,7 +52,9 @@ async function settingsToTrust(
   const asks = explained.flatMap(({ name, untrusted }) =>
     untrusted === null
       ? []
-      : [`${showLocation(placeOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`],
+      : [
+          `${formatLocation(locationOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`,
+        ],
   );
   return {
     path: file.path,
@@ -71,9 +73,9 @@ async function tasksToTrust(
   return Promise.all(
     fileNames.map(async (name) => {
       const { path, realPath, sha256, bytes } = await folder.read(name);
-      const { document, placeOf } = await parsers.parseTaskFile(bytes, path);
+      const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
       const asks = findTrustNeeds(document, settings).map(
-        ({ pointer, why }) => `${showLocation(placeOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
+        ({ pointer, why }) => `${formatLocation(locationOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
       );
       return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
     }),

@@ -8,7 +8,7 @@ export async function unpauseWorker(
   resumed: (pausedMs: number) => Promise<void>,
 ): Promise<void> {
   if (paused === null) return;
-  const facts = await containers.look(name, undefined, signal);
+  const facts = await containers.inspect(name, undefined, signal);
   if (facts?.state === "paused") await containers.unpause(name, signal);
   await resumed(Math.max(0, clock().getTime() - Date.parse(paused.since)));
   await change(name, (now) => ({ ...now, paused: null }));

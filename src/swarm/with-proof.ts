@@ -20,7 +20,7 @@ export interface ProofSignals {
  * Corrects the verdict on a worker by a proof. Checks from sandboxes where no agent ever ran outweigh the
  * report of the worker's own sandbox.
  */
-export async function withProof(
+export async function correctVerdictByProof(
   deps: SwarmDeps,
   worker: Worker,
   judged: Verdict,

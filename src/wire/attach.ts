@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export interface AttachStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
-  readonly complain: (line: string) => void;
+  readonly reportProblem: (line: string) => void;
 }
 
 /**
@@ -17,16 +17,16 @@ const [patienceMs, askEveryMs] = [2_000, 20];
  * Connects the streams to the program that listens on the socket, which then sends its messages after number
  * `from`. That program keeps running when this connection ends. Resolves with an exit code.
  */
-export async function attach(
+export async function attachToSocket(
   socketFile: string,
   from: number,
-  { input, output, complain }: AttachStreams,
+  { input, output, reportProblem }: AttachStreams,
 ): Promise<number> {
   let socket: Socket;
   try {
     socket = await connected(socketFile);
   } catch (error) {
-    complain(`no program listens on the socket: ${(error as Error).message}`);
+    reportProblem(`no program listens on the socket: ${(error as Error).message}`);
     return 3;
   }
   return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export async function attach(
       resolve(code);
     };
     socket.once("error", (error) => {
-      complain(`the connection to the socket broke: ${error.message}`);
+      reportProblem(`the connection to the socket broke: ${error.message}`);
       end(3);
     });
     socket.once("close", () => end(0));

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 
 /** Resolves when the stream accepts more data, is closed, or the signal is aborted. */
-export function drained(stream: Writable, signal: AbortSignal): Promise<void> {
+export function waitUntilDrained(stream: Writable, signal: AbortSignal): Promise<void> {
   if (signal.aborted || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {

@@ -10,7 +10,7 @@ export interface DurableLines extends AsyncDisposable {
   /** Adds lines. Resolves when they are on disk. Lines added during a write form the next batch. */
   add(...lines: readonly string[]): Promise<void>;
   /** Resolves when the file has more than `count` lines, or when the signal is aborted. */
-  grown(count: number, signal: AbortSignal): Promise<void>;
+  waitForLinesAfter(count: number, signal: AbortSignal): Promise<void>;
 }
 
 /** Lines that are written to disk with one write and one flush. */
@@ -97,7 +97,7 @@ export async function openDurableLines(
       writing ??= writeWaiting();
       return batch.promise;
     },
-    grown: (known, signal) =>
+    waitForLinesAfter: (known, signal) =>
       new Promise((resolve) => {
         if (count > known || signal.aborted) return resolve();
         const notify = () => {

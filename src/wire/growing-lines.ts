@@ -1,13 +1,13 @@
 import { type FSWatcher, watch } from "node:fs";
-import { openIfFile } from "./open-if-file.ts";
+import { openRegularFile } from "./open-if-file.ts";
 
 /** Reads the lines of a file, to which another process appends, as JSON values. */
-export interface GrowingLines {
+export interface JsonLineFollower {
   /**
    * Yields the complete lines that are new since the last call. If the last line has no line break yet,
    * leaves it to a later call. Skips a line that is not JSON or is longer than `maxLineLength`.
    */
-  news(): AsyncGenerator<unknown>;
+  readNewLines(): AsyncGenerator<unknown>;
 }
 
 const lineBreak = 0x0a;
@@ -16,10 +16,10 @@ const lineBreak = 0x0a;
  * Creates a reader that begins at the start of the file. The file need not exist yet. If the file is emptied
  * or replaced, reads it from the start again.
  */
-export function growingLines(
+export function followJsonLines(
   file: string,
   { maxLineLength }: { readonly maxLineLength: number },
-): GrowingLines {
+): JsonLineFollower {
   // Each read starts after the last complete line, so a line of the maximum length always fits into this
   // buffer.
   const chunk = Buffer.allocUnsafeSlow(maxLineLength);
@@ -28,8 +28,8 @@ export function growingLines(
   let isTooLong = false;
 
   return {
-    async *news() {
-      await using handle = await openIfFile(file);
+    async *readNewLines() {
+      await using handle = await openRegularFile(file);
       if (handle === null) return;
       const { dev, ino, size } = await handle.stat();
       if (`${dev} ${ino}` !== identity || size < position) {

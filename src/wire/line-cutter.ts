@@ -6,7 +6,7 @@ const firstBytes = 4096;
  * the start of an incomplete line: a view of even one byte would keep the whole chunk in memory, so a stream
  * sent byte by byte would fill the memory.
  */
-export class LineCutter {
+export class LineSplitter {
   readonly #maxLength: number;
   #kept = Buffer.allocUnsafeSlow(firstBytes);
   #length = 0;
@@ -21,7 +21,7 @@ export class LineCutter {
    * Yields the lines that end in this piece, without their line breaks. Yields null as soon as a line is too
    * long. The bytes of a line are valid until the caller requests the next one.
    */
-  *cut(piece: Uint8Array): Generator<Uint8Array | null> {
+  *split(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;
     for (let end = piece.indexOf(lineBreak); end >= 0; end = piece.indexOf(lineBreak, start)) {
       const part = piece.subarray(start, end);

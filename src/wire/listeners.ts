@@ -1,14 +1,14 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { drained } from "./drained.ts";
+import { waitUntilDrained } from "./drained.ts";
 import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
 /** The maximum length of a message from the host. The longest message is a task file with its envelope. */
 const maxRequestLength = 8 << 20;
 
-export interface Listener {
+export interface JournalClient {
   /** Sends a line that is in no journal. Drops the line if the client reads too slowly. */
   send(line: string): void;
   /**
@@ -17,18 +17,18 @@ export interface Listener {
   sendQueued(line: string): void;
 }
 
-export interface ListenersDeps {
+export interface JournalServerDeps {
   readonly journal: NumberedLines;
   /** Returns the first line or lines to send to a client that attaches. */
   readonly hello: () => string;
-  readonly onMessage: (message: unknown, listener: Listener) => void;
+  readonly onMessage: (message: unknown, listener: JournalClient) => void;
 }
 
 /**
  * The clients attached to a journal. Each client receives all journal lines after the last one that it has,
  * and then the new lines.
  */
-export interface Listeners extends AsyncDisposable {
+export interface JournalServer extends AsyncDisposable {
   readonly count: number;
   /** Sends a line to all clients. A client that reads too slowly misses it. */
   broadcast(line: string): void;
@@ -36,10 +36,10 @@ export interface Listeners extends AsyncDisposable {
   broadcastQueued(line: string): void;
 }
 
-export async function openListeners(path: string, deps: ListenersDeps): Promise<Listeners> {
+export async function openJournalServer(path: string, deps: JournalServerDeps): Promise<JournalServer> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });
-  const attached = new Set<Listener>();
+  const attached = new Set<JournalClient>();
   const sockets = new Set<Socket>();
   const closing = new AbortController();
 
@@ -54,7 +54,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
     const sendQueued = (line: string): void => {
       if (!socket.destroyed) socket.write(`${line}\n`);
     };
-    const listener: Listener = {
+    const listener: JournalClient = {
       sendQueued,
       send: (line) => {
         if (!socket.writableNeedDrain) sendQueued(line);
@@ -68,7 +68,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
       });
   });
 
-  async function serve(socket: Socket, listener: Listener, gone: AbortSignal): Promise<void> {
+  async function serve(socket: Socket, listener: JournalClient, gone: AbortSignal): Promise<void> {
     let isGreeted = false;
     for await (const message of jsonLines(socket, { maxLength: maxRequestLength })) {
       if (isGreeted) {
@@ -92,7 +92,7 @@ export async function openListeners(path: string, deps: ListenersDeps): Promise<
 
   async function send(socket: Socket, from: number, signal: AbortSignal): Promise<void> {
     for await (const lines of deps.journal.read(from, signal)) {
-      if (!socket.write(lines)) await drained(socket, signal);
+      if (!socket.write(lines)) await waitUntilDrained(socket, signal);
     }
   }
 

@@ -16,7 +16,7 @@ const lineBreak = 0x0a;
  * Yields the lines of a file after line number `seq`, and then new ones. Line numbers and sequence numbers
  * are equal, so no line needs parsing. Reads from the file, so that a slow reader costs no memory.
  */
-export async function* readNumbered(
+export async function* readNumberedLines(
   file: string,
   lines: DurableLines,
   seq: number,
@@ -36,7 +36,7 @@ export async function* readNumbered(
       toSkip -= start.skipped;
       if (start.at < whole.length) yield Buffer.from(whole.subarray(start.at));
     }
-    await lines.grown(count, signal);
+    await lines.waitForLinesAfter(count, signal);
   }
 }
 

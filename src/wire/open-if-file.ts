@@ -6,7 +6,7 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /**
  * Opens a regular file for reading. Returns null if the path is missing, is a link, or is not a regular file.
  */
-export async function openIfFile(file: string): Promise<FileHandle | null> {
+export async function openRegularFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;

@@ -1,14 +1,14 @@
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import ndjson from "ndjson";
-import { LineCutter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-cutter.ts";
 
 /**
  * Yields the JSON values of a stream in order, one per line. Drops a line longer than `maxLineLength` without
  * buffering it. Also drops a line that is not JSON, because a killed writer leaves an incomplete last line. A
  * caller that must notice such lines uses `readMessages`.
  */
-export async function* readLines(
+export async function* readJsonLines(
   source: Readable,
   { maxLineLength }: { maxLineLength: number },
 ): AsyncGenerator<unknown> {
@@ -25,11 +25,11 @@ export async function* readLines(
  * would buffer a line of any length.
  */
 function boundLines(maxLength: number): Transform {
-  const cutter = new LineCutter(maxLength);
+  const cutter = new LineSplitter(maxLength);
   const lineBreak = Buffer.from("\n");
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      for (const line of cutter.cut(chunk)) if (line) this.push(Buffer.concat([line, lineBreak]));
+      for (const line of cutter.split(chunk)) if (line) this.push(Buffer.concat([line, lineBreak]));
       done();
     },
     flush(done) {

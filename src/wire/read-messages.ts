@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { LineCutter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-cutter.ts";
 
 /**
  * A line of an untrusted stream: its JSON value, or the reason why it has none. `bytes` is its length,
@@ -30,10 +30,10 @@ export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
   { maxLineLength, maxDepth }: WireLimits,
 ): AsyncGenerator<readonly WireLine[]> {
-  const cutter = new LineCutter(maxLineLength);
+  const cutter = new LineSplitter(maxLineLength);
   for await (const piece of source) {
     let group: WireLine[] = [];
-    for (const bytes of cutter.cut(piece)) {
+    for (const bytes of cutter.split(piece)) {
       const line: WireLine = bytes
         ? readLine(bytes, maxDepth)
         : { kind: "violation", reason: `a line is longer than ${maxLineLength} bytes` };

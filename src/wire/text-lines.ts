@@ -1,4 +1,4 @@
-import { LineCutter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-cutter.ts";
 
 /**
  * Yields the lines of a stream as text, without their line breaks. Drops a line longer than `maxLength`
@@ -9,9 +9,9 @@ export async function* textLines(
   { maxLength }: { readonly maxLength: number },
 ): AsyncGenerator<string> {
   // Add one, because the cutter's maximum includes the line break.
-  const cutter = new LineCutter(maxLength + 1);
+  const cutter = new LineSplitter(maxLength + 1);
   for await (const piece of source) {
-    for (const line of cutter.cut(piece)) if (line) yield textOf(line);
+    for (const line of cutter.split(piece)) if (line) yield textOf(line);
   }
   const last = cutter.rest();
   if (last) yield textOf(last);

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { acp } from "../../adapter/agents/acp.ts";
+import { acpAgent } from "../../adapter/agents/acp.ts";
 import type { Agent, TurnEnd } from "../../adapter/agents/agent.ts";
-import { claude } from "../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../adapter/agents/claude.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { ContainerSpec, Containers } from "../../src/ports/containers.ts";
 import { defaultLimits, defaultTmpBytes } from "../../src/sandbox/sandbox-defaults.ts";
@@ -78,8 +78,8 @@ interface Asked {
 }
 
 const kinds: Readonly<Record<string, { readonly agent: Agent; readonly command?: readonly string[] }>> = {
-  claude: { agent: claude },
-  gemini: { agent: acp, command: ["gemini", "--acp"] },
+  claude: { agent: claudeAgent },
+  gemini: { agent: acpAgent, command: ["gemini", "--acp"] },
 };
 
 /** One story from its beginning, in a work folder of its own; each failed check afterwards is a turn more. */
@@ -88,7 +88,7 @@ async function carryOut(
   storyId: string,
   { checks = [], maxTurns, stopMs }: { checks?: string[]; maxTurns?: number; stopMs?: number } = {},
 ): Promise<Asked> {
-  const { agent, command } = kinds[kind] ?? { agent: claude };
+  const { agent, command } = kinds[kind] ?? { agent: claudeAgent };
   await runIn(containers, id, {
     command: ["sh", "-c", "rm -rf /workspace/* /workspace/.git && git init --quiet"],
   });
@@ -102,8 +102,8 @@ async function carryOut(
     promptAfresh: continues ? `${story}\n\n${prompt}` : prompt,
   });
 
-  let end = await agent.turn(turn(story, false), tools, signal);
-  for (const check of checks) end = await agent.turn(turn(check, true), tools, signal);
+  let end = await agent.runTurn(turn(story, false), tools, signal);
+  for (const check of checks) end = await agent.runTurn(turn(check, true), tools, signal);
   return { end, tools };
 }
 

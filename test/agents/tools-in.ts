@@ -1,8 +1,8 @@
-import type { AgentActivity, AgentProgram, AgentTools, TurnUsage } from "../../adapter/agents/agent.ts";
+import type { AgentActivity, AgentProgram, TurnContext, TurnUsage } from "../../adapter/agents/agent.ts";
 import type { Containers, Execution } from "../../src/ports/containers.ts";
 import { runIn } from "./stand-in.ts";
 
-export interface RealTools extends AgentTools {
+export interface RealTools extends TurnContext {
   readonly activities: readonly AgentActivity[];
   readonly usages: readonly TurnUsage[];
 }
@@ -28,7 +28,7 @@ export function toolsIn(
     },
     report: (activity) => void activities.push(activity),
     reportUsage: (usage) => void usages.push(usage),
-    async ask(command) {
+    async runCommand(command) {
       const { code, text } = await runIn(containers, id, { command, env });
       return { code, output: text };
     },

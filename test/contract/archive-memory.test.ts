@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect } from "vitest";
-import type { Unpacked } from "../../src/archive/unpack-archive.ts";
+import type { UnpackResult } from "../../src/archive/unpack-archive.ts";
 import { test } from "../fakes/folders.ts";
 
 const program = fileURLToPath(new URL("../fakes/unpack-process.ts", import.meta.url));
 
-interface Told extends Pick<Unpacked, "bytes" | "leftOut" | "more"> {
+interface Told extends Pick<UnpackResult, "bytes" | "leftOut" | "more"> {
   readonly listed: number;
 }
 

@@ -544,7 +544,7 @@ describe("swarm state", () => {
   }) => {
     await swarm("state", "init");
     await swarm("state", "add", "-", "aimi-one", "one.json", "feat/one");
-    await using _owner = await kernelLock(join(repository, ".git/aimi/owner.lock"), "swarm start").hold(
+    await using _owner = await kernelLock(join(repository, ".git/aimi/owner.lock"), "swarm start").acquire(
       1_000,
     );
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test as plain } from "vitest";
-import { type ContainerStatus, mayBecome } from "../../src/domain/container-status.ts";
+import { type ContainerStatus, canChangeStatus } from "../../src/domain/container-status.ts";
 import { catalogue } from "../../src/domain/error-catalogue.ts";
 import { exitCodes } from "../../src/domain/exit-codes.ts";
 import { parseSettings, parseTaskFile } from "../../src/schema/read-document.ts";
@@ -107,7 +107,7 @@ describe("the pages", () => {
     );
 
     expect(Object.fromEntries(rows)).toEqual(
-      Object.fromEntries(Object.entries(catalogue).map(([code, { exit }]) => [code, exit])),
+      Object.fromEntries(Object.entries(catalogue).map(([code, { exitCode }]) => [code, exitCode])),
     );
     for (const exit of Object.values(exitCodes))
       expect(textOf("docs/errors.md")).toMatch(new RegExp(`^\\| ${exit} \\|`, "m"));
@@ -129,7 +129,7 @@ describe("the pages", () => {
       cells.forEach((cell, index) => {
         const to = columns[index] as ContainerStatus;
         if (from === to) return;
-        expect(mayBecome(from as ContainerStatus, to), `${from} → ${to}: ${cell}`).toBe(
+        expect(canChangeStatus(from as ContainerStatus, to), `${from} → ${to}: ${cell}`).toBe(
           /^(yes|through)/.test(cell),
         );
       });

@@ -1,6 +1,6 @@
 import Docker from "dockerode";
 import { describe, expect, vi } from "vitest";
-import { callerFor } from "../../src/docker/call-engine.ts";
+import { createEngineCaller } from "../../src/docker/call-engine.ts";
 import { type DockerDeps, dockerContainers } from "../../src/docker/docker-containers.ts";
 import { dockerImages } from "../../src/docker/docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "../../src/docker/docker-networks.ts";
@@ -8,20 +8,20 @@ import { dockerodeAt } from "../../src/docker/dockerode-at.ts";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
 import type { OpenEngine } from "../../src/ports/engine.ts";
-import type { PauseGate } from "../../src/ports/pause-gate.ts";
+import type { ContainerPauseLock } from "../../src/ports/pause-gate.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { test } from "../fakes/folders.ts";
 import { listenOutside, type Outside, redirectingEngine } from "../fakes/redirecting-engine.ts";
 
 const open: AsyncDisposable = { async [Symbol.asyncDispose]() {} };
-const gate: PauseGate = { begin: async () => open, pause: async () => open };
+const gate: ContainerPauseLock = { lockForStart: async () => open, lockForPause: async () => open };
 
 /** The port over a dockerode that was told only where the engine is. */
 function plainly(endpoint: string): OpenEngine {
   const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
   const deps: DockerDeps = {
     ...{ docker, endpoint, gate },
-    call: callerFor({ docker, endpoint, killStartingPrograms: async () => 0 }),
+    call: createEngineCaller({ docker, endpoint, killStartingPrograms: async () => 0 }),
   };
   return {
     containers: dockerContainers(deps),
@@ -49,8 +49,8 @@ const inAddresses: Record<string, (engine: OpenEngine, id: string) => Promise<un
   "containers.pause": ({ containers }, id) => containers.pause(id),
   "containers.unpause": ({ containers }, id) => containers.unpause(id),
   "containers.remove": ({ containers }, id) => containers.remove(id),
-  "containers.look": ({ containers }, id) => containers.look(id),
-  "containers.look with its disk": ({ containers }, id) => containers.look(id, { withDisk: true }),
+  "containers.look": ({ containers }, id) => containers.inspect(id),
+  "containers.look with its disk": ({ containers }, id) => containers.inspect(id, { withDisk: true }),
   "containers.exec": ({ containers }, id) => containers.exec(id, spec),
   "containers.openTerminal": ({ containers }, id) => containers.openTerminal(id, terminal),
   "containers.copyIn": ({ containers }, id) => containers.copyIn(id, "/", nothing()),
@@ -187,7 +187,7 @@ describe("an id that is an address", () => {
     "is not what %s is",
     async (id, { folder }) => {
       await using engine = await redirectingEngine(folder);
-      expect(await guarded(engine.endpoint).containers.look(id)).toBeNull();
+      expect(await guarded(engine.endpoint).containers.inspect(id)).toBeNull();
       expect(engine.asked).toEqual([`GET /containers/${id}/json`]);
     },
   );
@@ -230,7 +230,7 @@ describe("an engine that sends its callers elsewhere", () => {
     await using outside = await listenOutside();
     await using engine = await redirectingEngine(folder);
     engine.elsewhere = { status: 301, location: `//127.0.0.1:${outside.port}/x` };
-    await outcomeOf(() => plainly(engine.endpoint).containers.look(good));
+    await outcomeOf(() => plainly(engine.endpoint).containers.inspect(good));
     await eventually("a connection", async () => (await outside.connections()) === 1 || null);
   });
 
@@ -244,7 +244,7 @@ describe("an engine that sends its callers elsewhere", () => {
       expect(await outside.connections()).toBe(0);
 
       // The control.
-      await outcomeOf(() => plainly(engine.endpoint).containers.look(good));
+      await outcomeOf(() => plainly(engine.endpoint).containers.inspect(good));
       await eventually("a connection", async () => (await outside.connections()) === 1 || null);
     } finally {
       vi.unstubAllEnvs();

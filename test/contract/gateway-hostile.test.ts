@@ -374,7 +374,7 @@ describe("a client that behaves badly", () => {
   });
 
   test("goes on and on: what is written down of it grows slowly", async ({ folder }) => {
-    await using world = await standUp(folder, { bounds: { requestRate: { maxAtOnce: 10, perSecond: 0 } } });
+    await using world = await standUp(folder, { bounds: { requestRate: { maxBurst: 10, perSecond: 0 } } });
     const { gateway } = world;
 
     const statuses: number[] = [];

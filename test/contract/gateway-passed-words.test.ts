@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { passedQuery, passesHeader } from "../../gateway/passed-words.ts";
+import { isForwardedHeader, toForwardedQuery } from "../../gateway/passed-words.ts";
 import { parseEndpoint } from "../../src/domain/endpoint-words.ts";
 import { agentRequests } from "../fakes/agent-requests.ts";
 import { test } from "../fakes/folders.ts";
@@ -81,10 +81,10 @@ describe("what of an agent's request goes on to the API", () => {
   test("is all that the real agents send", () => {
     for (const [agent, { api, headers, query }] of Object.entries(agentRequests)) {
       expect(
-        headers.filter((name) => !passesHeader({ api }, name)),
+        headers.filter((name) => !isForwardedHeader({ api }, name)),
         agent,
       ).toEqual([]);
-      expect(passedQuery({ api }, query), agent).toBe(query === "" ? "" : `?${query}`);
+      expect(toForwardedQuery({ api }, query), agent).toBe(query === "" ? "" : `?${query}`);
     }
   });
 
@@ -96,8 +96,8 @@ describe("what of an agent's request goes on to the API", () => {
     const names = new Set(fc.sample(name, { numRuns: 1_000, seed: 20_26 }));
 
     for (const api of apis) {
-      expect([...names].filter((each) => passesHeader({ api }, each))).toEqual([]);
-      expect([...names].filter((each) => passedQuery({ api }, `${each}=1`) !== "")).toEqual([]);
+      expect([...names].filter((each) => isForwardedHeader({ api }, each))).toEqual([]);
+      expect([...names].filter((each) => toForwardedQuery({ api }, `${each}=1`) !== "")).toEqual([]);
     }
   });
 
@@ -113,7 +113,7 @@ describe("what of an agent's request goes on to the API", () => {
       "=1",
       "&&",
     ])
-      expect(passedQuery({ api: "anthropic" }, query), query).toBe("");
+      expect(toForwardedQuery({ api: "anthropic" }, query), query).toBe("");
   });
 
   test("is what the user's settings name beside that", async ({ folder }) => {

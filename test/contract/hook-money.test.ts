@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { beforeAll, describe, expect } from "vitest";
-import { withChange } from "../../src/domain/swarm-state.ts";
-import { answerCall, type CommandAnswer } from "../../src/hooks/pre-tool-use.ts";
+import { withChangedRecord } from "../../src/domain/swarm-state.ts";
+import { type CommandAnswer, decideToolCall } from "../../src/hooks/pre-tool-use.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf } from "../fakes/records.ts";
 import { stateAt } from "../fakes/state-at.ts";
@@ -22,7 +22,7 @@ interface Place {
 /** What the hook says of a command, where the user's settings lie in `folder/home`. */
 function answer({ repository, folder, env = {} }: Place, words: string): CommandAnswer {
   const call = { tool_name: "Bash", tool_input: { command: `${swarmProgram} ${words}`, description: "go" } };
-  return answerCall(JSON.stringify({ cwd: repository, ...call }), {
+  return decideToolCall(JSON.stringify({ cwd: repository, ...call }), {
     ...{ root, pluginRoot: root, projectFolder: repository, env },
     configFolder: join(folder, "home/.config/aimi"),
   });
@@ -172,7 +172,7 @@ describe("a command that spends money", () => {
     expect(decisions()).toEqual(["allow", "allow", "allow"]);
     keep({ swarmBudgetUsd: null, budgetUsd: null });
     expect(decisions()).toEqual(["ask", "ask", "ask"]);
-    await store.update((state) => withChange(state, "aimi-sample-1", { status: "failed" }, now));
+    await store.update((state) => withChangedRecord(state, "aimi-sample-1", { status: "failed" }, now));
     // `start` begins another swarm now, with the settings of today.
     expect(decisions()).toEqual(["allow", "ask", "ask"]);
     writeFileSync(join(repository, ".aimi/swarm-state.json"), "{");

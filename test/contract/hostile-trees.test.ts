@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
-import { showBytes } from "../../src/domain/duration.ts";
+import { formatBytes } from "../../src/domain/duration.ts";
 import { treeLimits } from "../../src/host/read-entries.ts";
 import type { ImportResult } from "../../src/ports/work-repository.ts";
 import { collectWork } from "../../src/swarm/collect-work.ts";
@@ -119,13 +119,13 @@ const large: readonly [what: string, make: () => RawObject[]][] = [
 ];
 
 test("the bounds are those that the docs name", () => {
-  const { maxEntries, maxDepth, maxPathBytes, maxBytesOfPaths, maxTreeBytes } = treeLimits;
+  const { maxEntries, maxDepth, maxPathBytes, maxTotalPathBytes, maxTreeBytes } = treeLimits;
   const told = readFileSync(new URL("../../docs/swarm.md", import.meta.url), "utf8").replace(/\s+/g, " ");
 
   for (const limit of [
     `at most ${maxEntries} files and folders, at most ${maxDepth} folders deep`,
-    `may have ${maxPathBytes} bytes each, and ${showBytes(maxBytesOfPaths)} in all`,
-    `trees of the changed folders may have ${showBytes(maxTreeBytes)} in all`,
+    `may have ${maxPathBytes} bytes each, and ${formatBytes(maxTotalPathBytes)} in all`,
+    `trees of the changed folders may have ${formatBytes(maxTreeBytes)} in all`,
   ])
     expect(told).toContain(limit);
 });

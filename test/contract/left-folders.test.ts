@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, vi } from "vitest";
 import { commitReader } from "../../src/host/commit-reader.ts";
-import { makeOwnFolder } from "../../src/host/own-folder.ts";
+import { createProcessFolder } from "../../src/host/own-folder.ts";
 import { test as base } from "../fakes/folders.ts";
 import { ended, startProgram } from "../fakes/processes.ts";
 import { head } from "../fakes/work.ts";
@@ -59,7 +59,7 @@ test("what others have there stays: living processes, other machines, other kind
   mkdirSync(join(temporary, `swarm-x-${host}.${gone}.ef`));
 
   {
-    await using _own = await makeOwnFolder(temporary, "swarm-x-");
+    await using _own = await createProcessFolder(temporary, "swarm-x-");
   }
 
   // No folder of ours is a link.
@@ -76,7 +76,7 @@ test("what is older than anything there may take is gone, whoever made it", asyn
   }
 
   {
-    await using _own = await makeOwnFolder(temporary, "swarm-x-");
+    await using _own = await createProcessFolder(temporary, "swarm-x-");
   }
 
   expect(readdirSync(temporary)).toEqual([]);

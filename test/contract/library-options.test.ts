@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test as plain, vi } from "vitest";
 import { isError } from "../../src/domain/errors.ts";
 import { buildBaseImage, createSandbox, openSandbox } from "../../src/library.ts";
-import { checkedSandbox } from "../../src/sandbox/checked-sandbox.ts";
+import { addArgumentChecks } from "../../src/sandbox/checked-sandbox.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { checkCall } from "../../src/schema/check-call.ts";
+import { checkLibraryCall } from "../../src/schema/check-call.ts";
 import { type Chance, chanceFrom } from "../fakes/chance.ts";
 import { test } from "../fakes/folders.ts";
 import { listenOutside, redirectingEngine } from "../fakes/redirecting-engine.ts";
@@ -207,7 +207,7 @@ describe("createSandbox", () => {
       const options = generated(chance);
       const bad = round % 2 === 0 ? null : chance.pick(rows(badOptions));
       const told = await refusal(() =>
-        checkCall("createSandbox", { options: bad ? { ...options, [bad[0]]: bad[1] } : options }),
+        checkLibraryCall("createSandbox", { options: bad ? { ...options, [bad[0]]: bad[1] } : options }),
       );
       if (bad === null) expect(told, JSON.stringify(options)).toBe("it passed");
       else expect(told.split(".")[0], `${bad[0]} ${String(bad[1])}`).toBe(bad[0]);
@@ -280,7 +280,7 @@ describe("a function of a sandbox", () => {
     ...Object.fromEntries([...names, ...others].map((name) => [name, done])),
     async *logs() {},
   } as unknown as Sandbox;
-  const sandbox = checkedSandbox(inner, checkCall);
+  const sandbox = addArgumentChecks(inner, checkLibraryCall);
   /** As a program says it that knows no types. */
   const untyped = sandbox as unknown as Record<
     string,

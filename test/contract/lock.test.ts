@@ -59,7 +59,7 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
 
       await Promise.all(
         Array.from({ length: 20 }, async () => {
-          await using _held = await lockAt(file).hold(30_000);
+          await using _held = await lockAt(file).acquire(30_000);
           inside += 1;
           most = Math.max(most, inside);
           await new Promise(setImmediate);
@@ -74,7 +74,7 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
       const file = join(folder, "state.lock");
       const holder = await holdElsewhere(kind, file);
 
-      await expect(lockAt(file).hold(200)).rejects.toMatchObject({
+      await expect(lockAt(file).acquire(200)).rejects.toMatchObject({
         code: "LOCK_TIMEOUT",
         message: expect.stringMatching(`pid ${holder.pid} on .* \\(swarm test holder, since 20`),
       });
@@ -87,7 +87,7 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
 
       expect(await lock.holder()).toBeNull();
       {
-        await using held = await lock.hold(1_000);
+        await using held = await lock.acquire(1_000);
         expect(await lockAt(file).holder()).toMatchObject({ pid: process.pid, command: "swarm test" });
         await held.confirm();
       }
@@ -95,17 +95,17 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
     });
 
     test("makes the folder that it needs", async ({ folder }) => {
-      await using held = await lockAt(join(folder, "not/there/yet/state.lock")).hold(1_000);
+      await using held = await lockAt(join(folder, "not/there/yet/state.lock")).acquire(1_000);
 
       await held.confirm();
     });
 
     test("gives up waiting when it is told to", async ({ folder }) => {
       const file = join(folder, "state.lock");
-      await using _held = await lockAt(file).hold(1_000);
+      await using _held = await lockAt(file).acquire(1_000);
       const reason = new Error("enough");
 
-      await expect(lockAt(file).hold(60_000, AbortSignal.abort(reason))).rejects.toBe(reason);
+      await expect(lockAt(file).acquire(60_000, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
     test("is free soon after its holder is killed", async ({ folder }) => {
@@ -116,7 +116,7 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
       await gone;
       const killed = performance.now();
 
-      await using _held = await lockAt(file, { staleMs }).hold(10_000);
+      await using _held = await lockAt(file, { staleMs }).acquire(10_000);
 
       expect(performance.now() - killed).toBeLessThan(freeWithinMs);
     });
@@ -134,7 +134,7 @@ for (const [kind, { lockAt, heldAt, freeWithinMs }] of Object.entries(kinds)) {
     ] as const) {
       test(`notices that its file was ${name}`, async ({ folder }) => {
         const file = join(folder, "state.lock");
-        await using held = await lockAt(file).hold(1_000);
+        await using held = await lockAt(file).acquire(1_000);
         await held.confirm();
 
         replace(heldAt(file));
@@ -159,10 +159,10 @@ describe("the portable lock alone", () => {
   ] as const)
     test(`a claim that ${name} is followed by the next, and its holder told so`, async ({ folder }) => {
       const file = join(folder, "state.lock");
-      await using first = await lockAt(file).hold(1_000);
+      await using first = await lockAt(file).acquire(1_000);
       setBack(file, byMs);
 
-      await using second = await lockAt(file).hold(1_000);
+      await using second = await lockAt(file).acquire(1_000);
 
       await expect(first.confirm()).rejects.toMatchObject({ code: "LOCK_LOST" });
       await second.confirm();
@@ -170,21 +170,23 @@ describe("the portable lock alone", () => {
 
   test("a holder that has lost it takes nothing from the next when it lets go", async ({ folder }) => {
     const file = join(folder, "state.lock");
-    const first = await lockAt(file).hold(1_000);
+    const first = await lockAt(file).acquire(1_000);
     setBack(file, 20_000);
-    await using second = await lockAt(file).hold(1_000);
+    await using second = await lockAt(file).acquire(1_000);
 
     await first[Symbol.asyncDispose]();
 
     await second.confirm();
-    await expect(lockAt(file).hold(0)).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
+    await expect(lockAt(file).acquire(0)).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
   });
 
   test("one that is held for longer than a claim may be stale is renewed, and kept", async ({ folder }) => {
     const file = join(folder, "state.lock");
-    await using held = await lockAt(file, { staleMs }).hold(1_000);
+    await using held = await lockAt(file, { staleMs }).acquire(1_000);
 
-    await expect(lockAt(file, { staleMs }).hold(2 * staleMs)).rejects.toMatchObject({ code: "LOCK_TIMEOUT" });
+    await expect(lockAt(file, { staleMs }).acquire(2 * staleMs)).rejects.toMatchObject({
+      code: "LOCK_TIMEOUT",
+    });
 
     await held.confirm();
   });
@@ -192,7 +194,7 @@ describe("the portable lock alone", () => {
   test("leaves one claim behind, however often it was held", async ({ folder }) => {
     const file = join(folder, "state.lock");
     for (let turn = 0; turn < 12; turn += 1) {
-      await using held = await lockAt(file).hold(1_000);
+      await using held = await lockAt(file).acquire(1_000);
       await held.confirm();
     }
 

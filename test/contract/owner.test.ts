@@ -10,7 +10,7 @@ import { withContainer } from "../../src/domain/swarm-state.ts";
 import { withCommand } from "../../src/domain/wishes.ts";
 import type { StateChange } from "../../src/ports/state-store.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { holdOwnership } from "../../src/state/ownership.ts";
+import { acquireOwnership } from "../../src/state/ownership.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
 import { git } from "../fakes/repository.ts";
@@ -108,7 +108,7 @@ describe("the owner's writes", () => {
   }) => {
     const { store, owner } = stateAt(folder);
     const { revision } = await store.create(swarmOf(0));
-    await using owned = owner({ soonMs: 600_000 });
+    await using owned = owner({ maxBatchDelayMs: 600_000 });
     const order: number[] = [];
     const seen =
       (index: number): StateChange =>
@@ -117,7 +117,7 @@ describe("the owner's writes", () => {
         return withContainer(state, worker(index), now);
       };
 
-    const waiting = [1, 2, 3].map((index) => owned.updateSoon(seen(index)));
+    const waiting = [1, 2, 3].map((index) => owned.updateInBatch(seen(index)));
     await owned.update(seen(4));
 
     expect((await Promise.all(waiting)).map((state) => state.revision)).toEqual(Array(3).fill(revision + 1));
@@ -130,26 +130,26 @@ describe("the owner's writes", () => {
     await store.create(swarmOf(0));
     const begun = Promise.withResolvers<void>();
     const passes = (): void => begun.resolve();
-    const hold = vi.fn(lock.hold);
-    await using owned = owner({ soonMs: 600_000, crashPoint: passes, lock: { ...lock, hold } });
+    const acquire = vi.fn(lock.acquire);
+    await using owned = owner({ maxBatchDelayMs: 600_000, crashPoint: passes, lock: { ...lock, acquire } });
 
     const first = owned.update((state) => withContainer(state, worker(0), now));
     await begun.promise;
     // The state is being written: this comes too late for it.
-    void owned.updateSoon((state) => withContainer(state, worker(1), now));
+    void owned.updateInBatch((state) => withContainer(state, worker(1), now));
     await first;
     for (let turn = 0; turn < 10; turn += 1) await setImmediate();
 
-    expect(hold).toHaveBeenCalledOnce();
+    expect(acquire).toHaveBeenCalledOnce();
   });
 
   test("what may wait a moment comes after it by itself, all in one write", async ({ folder }) => {
     const { store, owner } = stateAt(folder);
     const { revision } = await store.create(swarmOf(0));
-    await using owned = owner({ soonMs: 50 });
+    await using owned = owner({ maxBatchDelayMs: 50 });
 
     await Promise.all(
-      [1, 2, 3].map((index) => owned.updateSoon((state) => withContainer(state, worker(index), now))),
+      [1, 2, 3].map((index) => owned.updateInBatch((state) => withContainer(state, worker(index), now))),
     );
 
     expect((await store.read()).revision).toBe(revision + 1);
@@ -159,8 +159,8 @@ describe("the owner's writes", () => {
     const { store, owner } = stateAt(folder);
     await store.create(swarmOf(0));
     {
-      await using owned = owner({ soonMs: 600_000 });
-      void owned.updateSoon((state) => withContainer(state, worker(1), now));
+      await using owned = owner({ maxBatchDelayMs: 600_000 });
+      void owned.updateInBatch((state) => withContainer(state, worker(1), now));
     }
     expect((await store.read()).containers).toHaveLength(1);
   });
@@ -172,7 +172,7 @@ describe("the owner's writes", () => {
     await store.create(swarmOf(0));
     const delayed = Promise.withResolvers<SwarmError>();
     await using owned = owner({ waitMs: 100, onDelay: delayed.resolve });
-    const held = await lock.hold(1_000);
+    const held = await lock.acquire(1_000);
 
     let acknowledged = false;
     const update = owned
@@ -211,14 +211,14 @@ describe("ownership", () => {
     });
     await once(first.stdout, "data");
 
-    await expect(holdOwnership(kernelLock(file, "second"))).rejects.toMatchObject({
+    await expect(acquireOwnership(kernelLock(file, "second"))).rejects.toMatchObject({
       code: "OWNED_BY_ANOTHER",
       exitCode: 6,
       message: expect.stringContaining(`pid ${first.pid}`),
     });
     first.kill("SIGKILL");
     await once(first, "exit");
-    await using _second = await holdOwnership(kernelLock(file, "second"));
+    await using _second = await acquireOwnership(kernelLock(file, "second"));
   });
 
   test("others who only ask do not keep an owner from its place", async ({ folder }) => {
@@ -231,7 +231,7 @@ describe("ownership", () => {
     })();
 
     for (let round = 0; round < 20; round += 1) {
-      await using _owner = await holdOwnership(kernelLock(file, "owner"));
+      await using _owner = await acquireOwnership(kernelLock(file, "owner"));
     }
 
     stop = true;
@@ -240,7 +240,7 @@ describe("ownership", () => {
 
   test("an owner whose lock file is replaced is told, and starts nothing more", async ({ folder }) => {
     const file = join(folder, "owner.lock");
-    await using owner = await holdOwnership(kernelLock(file, "first"), { everyMs: 20 });
+    await using owner = await acquireOwnership(kernelLock(file, "first"), { everyMs: 20 });
     const lost = once(owner.lost, "abort");
 
     rmSync(file);
@@ -256,14 +256,16 @@ describe("ownership", () => {
     const lock = kernelLock(join(gitFolder, "owner.lock"), "owner");
     const { store, owner } = stateAt(repository, { gitFolder });
     await store.create(swarmOf(2));
-    await using _ownership = await holdOwnership(lock);
+    await using _ownership = await acquireOwnership(lock);
     await using owned = owner();
 
     git(repository, "clean", "-fdx");
 
-    await expect(holdOwnership(kernelLock(join(gitFolder, "owner.lock"), "second"))).rejects.toMatchObject({
-      code: "OWNED_BY_ANOTHER",
-    });
+    await expect(acquireOwnership(kernelLock(join(gitFolder, "owner.lock"), "second"))).rejects.toMatchObject(
+      {
+        code: "OWNED_BY_ANOTHER",
+      },
+    );
     await owned.update((state) => withContainer(state, worker(9), now));
     expect((await stateAt(repository, { gitFolder }).store.read()).containers).toHaveLength(3);
   });

@@ -2,8 +2,8 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
-import { recordSeal } from "../../src/host/record-seal.ts";
-import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
+import { createRecordSeal } from "../../src/host/record-seal.ts";
+import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import { parseSandboxRecord } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { test } from "../fakes/folders.ts";
@@ -32,10 +32,10 @@ function recordOf(engine: string, container: string): SandboxRecord {
   };
 }
 
-function foldersOf(folder: string, stateFolder: string): ReturnType<typeof sandboxFolders> {
-  return sandboxFolders({
+function foldersOf(folder: string, stateFolder: string): ReturnType<typeof openSandboxFolders> {
+  return openSandboxFolders({
     ...{ root: folder, folder, parseRecord: parseSandboxRecord, clock: () => new Date(0) },
-    ...{ lockAt: async (lock) => kernelLock(lock, "test"), seal: recordSeal(stateFolder) },
+    ...{ lockAt: async (lock) => kernelLock(lock, "test"), seal: createRecordSeal(stateFolder) },
   });
 }
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
-import { withChange, withContainer } from "../../src/domain/swarm-state.ts";
-import { openCommands, withCommand, withoutCommand } from "../../src/domain/wishes.ts";
+import { withChangedRecord, withContainer } from "../../src/domain/swarm-state.ts";
+import { findPendingCommands, withCommand, withoutCommand } from "../../src/domain/wishes.ts";
 import { parseState } from "../../src/schema/read-document.ts";
 import { stateSerializer } from "../../src/state/serialize-state.ts";
 import { stateFile } from "../../src/state/state-file.ts";
@@ -69,10 +69,10 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       const { store } = stateAt(folder, { lockKind });
       await store.create(swarmOf(1));
       const name = worker(1).containerName;
-      await store.update((state) => withChange(state, name, { status: "failed" }, now));
+      await store.update((state) => withChangedRecord(state, name, { status: "failed" }, now));
 
       await expect(
-        store.update((state) => withChange(state, name, { status: "completed" }, now)),
+        store.update((state) => withChangedRecord(state, name, { status: "completed" }, now)),
       ).rejects.toMatchObject({
         code: "TRANSITION_REFUSED",
         hint: "The next status after failed can be: pending.",
@@ -292,7 +292,7 @@ describe("wishes", () => {
     const seen = Promise.withResolvers<void>();
     const watching = new AbortController();
     const look = async (): Promise<void> => {
-      if (openCommands(await store.read()).length > 0) seen.resolve();
+      if (findPendingCommands(await store.read()).length > 0) seen.resolve();
     };
     watchState(file.paths.stateFile, () => void look().catch(seen.reject), watching.signal);
 
@@ -306,13 +306,13 @@ describe("wishes", () => {
     await seen.promise;
     watching.abort();
 
-    const asked = openCommands(await store.read());
+    const asked = findPendingCommands(await store.read());
     expect(asked).toEqual([
       { of: "swarm", wish: "pause" },
       { of: "container", name, wish: "stop" },
     ]);
     const changedMeanwhile = withCommand(await store.read(), { of: "swarm", wish: "stop" });
-    expect(openCommands(asked.reduce(withoutCommand, changedMeanwhile))).toEqual([
+    expect(findPendingCommands(asked.reduce(withoutCommand, changedMeanwhile))).toEqual([
       { of: "swarm", wish: "stop" },
     ]);
   });

@@ -73,7 +73,7 @@ const test = base.extend<{ place: Place }>({
 });
 
 const ownerAt = (repository: string) =>
-  kernelLock(join(repository, ".git/aimi/owner.lock"), "swarm start --all").hold(1_000);
+  kernelLock(join(repository, ".git/aimi/owner.lock"), "swarm start --all").acquire(1_000);
 
 function documentOf({ stdout }: Finished): CleanupDocument {
   return JSON.parse(stdout);

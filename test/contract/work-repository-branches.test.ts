@@ -28,7 +28,7 @@ async function takenIn(repository: string, folder: string, branch = "feat/login"
   const { base, tip, work } = oneCommit(repository, folder);
   const repo = repositoryAt(repository);
   await repo.importBundle(work());
-  return { repo, base, tip, wanted: { commit: tip, base, branch, fallback: `${branch}-swarm-abcdef` } };
+  return { repo, base, tip, wanted: { commit: tip, base, branch, fallbackBranch: `${branch}-swarm-abcdef` } };
 }
 
 describe("work that is published", () => {
@@ -105,7 +105,7 @@ describe("work that is published", () => {
       const found = await findRepository(repository);
       const repo = workRepository({ commonFolder: found?.commonFolder ?? "" });
 
-      const published = await repo.publish({ ...wanted, fallback: `used-${name}` });
+      const published = await repo.publish({ ...wanted, fallbackBranch: `used-${name}` });
 
       expect(published).toMatchObject({
         ...{ kind: "published", ref: `refs/heads/used-${name}`, how: "created" },
@@ -147,7 +147,7 @@ describe("work that is published", () => {
     const before = git(repository, "for-each-ref");
 
     for (const [number, [branch, why]] of cases.entries())
-      expect(await repo.publish({ ...wanted, branch, fallback: `aside-${number}` })).toMatchObject({
+      expect(await repo.publish({ ...wanted, branch, fallbackBranch: `aside-${number}` })).toMatchObject({
         ...{ kind: "published", ref: `refs/heads/aside-${number}`, aside: { why } },
       });
 
@@ -158,7 +158,7 @@ describe("work that is published", () => {
   test("is refused, with both reasons, where neither branch can have it", async ({ repository, folder }) => {
     const { repo, wanted } = await takenIn(repository, folder);
 
-    expect(await repo.publish({ ...wanted, branch: "main", fallback: "main/x" })).toMatchObject({
+    expect(await repo.publish({ ...wanted, branch: "main", fallbackBranch: "main/x" })).toMatchObject({
       kind: "refused",
       obstacles: [{ why: "in-use" }, { why: "name-conflict" }],
     });
@@ -173,7 +173,10 @@ describe("work that is published", () => {
     await repo.publish(wanted);
     git(repository, "checkout", "--quiet", "main");
 
-    expect(await repo.publish(wanted)).toMatchObject({ how: "found", ref: `refs/heads/${wanted.fallback}` });
+    expect(await repo.publish(wanted)).toMatchObject({
+      how: "found",
+      ref: `refs/heads/${wanted.fallbackBranch}`,
+    });
     expect(at(repository, "refs/heads/feat/login")).toBe(base);
   });
 
@@ -189,7 +192,7 @@ describe("work that is published", () => {
 
     const both = await Promise.all([
       repositoryAt(repository).publish(wanted),
-      repositoryAt(repository).publish({ ...wanted, commit: other, fallback: "second" }),
+      repositoryAt(repository).publish({ ...wanted, commit: other, fallbackBranch: "second" }),
       repositoryAt(repository).publish(wanted),
     ]);
 
@@ -225,8 +228,8 @@ describe("one base of several", () => {
     expect(git(repository, "ls-tree", "--name-only", commit)).toBe(
       "README.md\none.txt\nthree.txt\ntwo.txt\n",
     );
-    expect(await repo.has(commit)).toBe(true);
-    expect(await repo.has("1".repeat(40))).toBe(false);
+    expect(await repo.hasCommit(commit)).toBe(true);
+    expect(await repo.hasCommit("1".repeat(40))).toBe(false);
   });
 
   test("is a conflict that names the files", async ({ repository }) => {

@@ -413,7 +413,7 @@ describe("a poisoned repository", () => {
         commit: tip,
         base,
         branch: `work-${number}`,
-        fallback: "other",
+        fallbackBranch: "other",
       });
       expect(published.kind).toBe("published");
       await repo.sensitivePaths(base, tip);
@@ -464,7 +464,7 @@ describe("a poisoned repository", () => {
 
     await repo.importBundle(work());
     await repo.importBundle(workOf(bundleFrom(agent, base), { base, tip: other, keepRef: `${keep}-2` }));
-    await repo.publish({ commit: tip, base, branch: "x", fallback: "y" });
+    await repo.publish({ commit: tip, base, branch: "x", fallbackBranch: "y" });
     await repo.sensitivePaths(base, tip);
     await repo.changes(base, tip);
     const merged = await repo.mergeBases([tip, other]);

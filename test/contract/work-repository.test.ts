@@ -101,7 +101,7 @@ describe("work that is taken in", () => {
     git(repository, "update-ref", "-d", keep);
     expect(await repo.isReferenced(tip)).toBe(true);
     git(repository, "branch", "-D", "later");
-    expect([await repo.has(tip), await repo.isReferenced(tip)]).toEqual([true, false]);
+    expect([await repo.hasCommit(tip), await repo.isReferenced(tip)]).toEqual([true, false]);
   });
 
   test("is found done the second time, without its bundle being read", async ({ repository, folder }) => {
@@ -243,7 +243,7 @@ describe("a kill while work is taken in", () => {
       expect(taken).toEqual({ kind: isDone ? "already" : "taken", commit: tip });
       git(repository, "fsck", "--strict");
       // What is found done opens no quarantine; the next that does clears up.
-      await repositoryAt(repository).has(tip);
+      await repositoryAt(repository).hasCommit(tip);
       expect(readdirSync(join(repository, ".git/aimi/quarantine"))).toEqual([]);
       expect(
         readdirSync(join(repository, ".git/objects/pack")).filter((name) => name.endsWith(".pack")),
@@ -258,7 +258,7 @@ describe("a kill while work is taken in", () => {
     const packs = join(repository, ".git/objects/pack");
     for (const name of readdirSync(packs))
       if (name.endsWith(".idx")) rmSync(join(packs, name), { force: true });
-    expect(await repo.has(tip)).toBe(false);
+    expect(await repo.hasCommit(tip)).toBe(false);
 
     expect(await repo.importBundle(work())).toEqual({ kind: "taken", commit: tip });
     git(repository, "fsck", "--strict");

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { Snapshots } from "../../adapter/snapshots.ts";
-import { workspaceMark } from "../../adapter/workspace-mark.ts";
+import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
@@ -36,7 +36,7 @@ describe.skipIf(!isRoot)("a workspace whose branch is set, and whose index and f
     const preparation = makePreparation(folder, { isBegun: false });
     newContainer(folder, preparation);
     cutOffByHand(folder);
-    await workspaceMark(preparationPaths(folder)).whileUnmarked(async () => {});
+    await createWorkspaceReadyMarker(preparationPaths(folder)).whileUnmarked(async () => {});
 
     expect(prepare(folder)).not.toBe(treeWanted(folder, preparation));
   });

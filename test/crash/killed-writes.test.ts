@@ -4,7 +4,7 @@ import { watch } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { removeLeftovers, writeDurably } from "../../src/state/durable-write.ts";
+import { removeTemporaryFiles, writeDurably } from "../../src/state/durable-write.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { startProgram } from "../fakes/processes.ts";
@@ -58,7 +58,7 @@ describe(`${count.killedWrites} kill -9 during writes`, () => {
     expect(seen.torn).toBe(0);
     // Otherwise the kills hit nothing, and the test would prove nothing.
     expect(seen.leftBehind).toBeGreaterThan(count.killedWrites / 10);
-    await removeLeftovers(file);
+    await removeTemporaryFiles(file);
     await writeDurably(file, "{}");
     expect(readdirSync(folder)).toEqual(["state.json"]);
   });

@@ -178,7 +178,7 @@ describe("two writers, each stopped at any step, with a lock that is taken away 
   test("control: without the last look, some is lost", async ({ folder }) => {
     const blind: Change = ({ fenced }) => ({
       ...fenced,
-      hold: async (...given) => ({ ...(await fenced.hold(...given)), confirm: async () => {} }),
+      acquire: async (...given) => ({ ...(await fenced.acquire(...given)), confirm: async () => {} }),
     });
 
     expect((await interleaveAll(folder, blind, { untilLost: true })).lost).not.toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, inject, test } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { AcpMessage, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
-import { judgeEnded } from "../../src/domain/reconcile.ts";
+import { judgeEndedAttempt } from "../../src/domain/reconcile.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
 import { count } from "../counts.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
@@ -59,7 +59,7 @@ async function endOf(worker: Worker, agent: string, verify?: readonly string[]):
   const stories = [story("US-001", verify ? { verify: [...verify] } : {})];
   const request = scripted(worker, { "US-001": [{ run: ["sh", "-c", agent] }] }, { stories });
   // gVisor leaves the lines to a sandbox open whose kernel has ended.
-  const gone = eventually("its end", async () => codeOf(await worker.containers.look(worker.id)), 240_000);
+  const gone = eventually("its end", async () => codeOf(await worker.containers.inspect(worker.id)), 240_000);
   gone.catch(() => {});
   for (;;) {
     const line = await worker.attach().catch(() => null);
@@ -68,7 +68,7 @@ async function endOf(worker: Worker, agent: string, verify?: readonly string[]):
       type === "progress-update" && payload.status !== "in_progress" ? [payload] : [],
     );
     if (line && last) await line.send("ack", { seq: "seq" in last ? last.seq : 0 });
-    const code = last ? await gone : codeOf(await worker.containers.look(worker.id));
+    const code = last ? await gone : codeOf(await worker.containers.inspect(worker.id));
     if (line) void Promise.resolve(line[Symbol.asyncDispose]()).catch(() => {});
     if (code === null) continue;
     const { status, reason } = progress ?? {};
@@ -110,7 +110,7 @@ describe.each(attacked)("under %s, with the limits that a worker has", (runtime)
 
     // Where the bomb is faster than the supervisor, gVisor's kernel ends: the owner knows that by its code.
     const told =
-      end ?? judgeEnded({ exitCode: code, oomKilled: false, runtime, processes: null }, nothingTold);
+      end ?? judgeEndedAttempt({ exitCode: code, oomKilled: false, runtime, processes: null }, nothingTold);
     expect(typeof told === "string" ? told : `${told.status} ${told.reason?.code}`).toBe(
       "failed PROCESSES_EXHAUSTED",
     );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
-import { findRights, openAgentTerminal, runAsAgent } from "../../src/sandbox/agent-shell.ts";
+import { findExcessRights, openAgentTerminal, runAsAgent } from "../../src/sandbox/agent-shell.ts";
 import { attackProgram } from "../fakes/container-attacks.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { startWorker, type Worker } from "../fakes/worker.ts";
@@ -42,7 +42,7 @@ for (const runtime of ["runc", "runsc"]) {
       expect(who.stdout).toMatch(
         /^\/workspace\nuid=1000\(agent\) gid=1000\(agent\) groups=1000\(agent\)\n\/home\/agent\n/,
       );
-      expect(findRights(who.stdout)).toBeNull();
+      expect(findExcessRights(who.stdout)).toBeNull();
       const outcomes = JSON.parse(tried.stdout) as Record<string, string>;
       expect(Object.keys(outcomes).sort()).toEqual([...attacks].sort());
       expect(Object.entries(outcomes).filter(([, outcome]) => outcome === "done")).toEqual([]);
@@ -84,7 +84,7 @@ for (const runtime of ["runc", "runsc"]) {
         const attack = ["python3", "-c", attackProgram, "become root"];
         const { text: tried } = await worker.run(attack, "1000:1000");
 
-        expect(findRights(text)).toContain("keeps capabilities");
+        expect(findExcessRights(text)).toContain("keeps capabilities");
         expect(JSON.parse(tried)).toEqual({ "become root": "done" });
       });
   });

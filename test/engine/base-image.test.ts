@@ -3,7 +3,13 @@ import { chmodSync, existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, inject, vi } from "vitest";
-import { baseImage, debianRelease, nodeVersion, npmVersion, rootImage } from "../../src/domain/base-image.ts";
+import {
+  baseImage,
+  debianRelease,
+  nodeVersion,
+  npmVersion,
+  rootFilesystemImage,
+} from "../../src/domain/base-image.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
 import { ensureBaseImage, type ImageDeps } from "../../src/image/ensure-base-image.ts";
@@ -54,7 +60,7 @@ describe("the base image that is there", () => {
       throw new Error("nothing is to be fetched or made");
     };
     const sources = { ...sourcesIn(folder), download: refuse, makeRootFilesystem: refuse };
-    const lock = { hold: refuse, holder: async () => null };
+    const lock = { acquire: refuse, holder: async () => null };
     const { images } = await engine.open();
     const before = await images.find(baseImage);
 
@@ -133,7 +139,7 @@ describe("without a root filesystem and without an image registry", () => {
       "The engine reaches no image registry, so swarm builds the base image from Debian packages",
     );
     expect(steps).toContain("debootstrap: Retrieving Packages");
-    expect(await (await memory.open()).images.find(rootImage)).toBeNull();
+    expect(await (await memory.open()).images.find(rootFilesystemImage)).toBeNull();
     expect(readdirSync(folder).filter((name) => name.startsWith("swarm-root-"))).toEqual([]);
   });
 

@@ -4,8 +4,8 @@ import type { SandboxSpec } from "../../src/domain/sandbox-spec.ts";
 import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
 import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { runCommand } from "../../src/sandbox/run-command.ts";
-import { type RanTask, runTask } from "../../src/sandbox/run-task.ts";
-import { useSandbox } from "../../src/sandbox/use-sandbox.ts";
+import { runTask, type TaskRunResult } from "../../src/sandbox/run-task.ts";
+import { ensureSandboxRuns } from "../../src/sandbox/use-sandbox.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 import { sandboxesAt, up } from "../fakes/project-sandboxes.ts";
@@ -47,9 +47,9 @@ async function explode(
     readonly limits?: Partial<CreateFromSpecDeps["limits"]>;
     readonly spec?: Partial<SandboxSpec>;
   },
-): Promise<RanTask & { measured: Measured; record: SandboxRecord; deps: CreateFromSpecDeps }> {
+): Promise<TaskRunResult & { measured: Measured; record: SandboxRecord; deps: CreateFromSpecDeps }> {
   const deps = sandboxesAt(folder, { engine, stateFolder: inject("stateFolder") });
-  const neighbour = await useSandbox(deps, await bring(deps));
+  const neighbour = await ensureSandboxRuns(deps, await bring(deps));
   const bombDeps = { ...deps, limits: { ...deps.limits, ...limits } };
   const record = await bring(bombDeps, { runtime: { kind: "language", language: runtime }, ...spec });
   const names = { bash: "bomb.sh", python: "bomb.py", node: "bomb.js" };
@@ -70,7 +70,7 @@ async function explode(
         }),
       ),
     );
-    daemonMs.push(await timed(() => engine.observe({ projectId: "none", worktree: "none" })));
+    daemonMs.push(await timed(() => engine.listContainers({ projectId: "none", worktree: "none" })));
   }
   const measured = { neighbourMs: ninth(neighbourMs), daemonMs: ninth(daemonMs) };
   return { ...(await running), measured, deps };

@@ -5,7 +5,7 @@ import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import { findBreaches } from "../../src/docker/container-breaches.ts";
 import { containerOptions } from "../../src/docker/container-options.ts";
-import { profileFor, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
+import { chooseSeccompProfile, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
 import { specOf } from "../fakes/containers-suite.ts";
@@ -17,7 +17,7 @@ import { testLabel } from "../fakes/test-label.ts";
 const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);
 const mark = { [testLabel]: "breaches" };
-const profile = profileFor(await docker.info(), { runtime: "runc" });
+const profile = chooseSeccompProfile(await docker.info(), { runtime: "runc" });
 
 /** dockerode's types lack some of what an engine takes. */
 type Change = Partial<Omit<Docker.ContainerCreateOptions, "HostConfig">> & {
@@ -541,7 +541,7 @@ describe("an engine that lies", () => {
 
     const { id } = await containers.create(spec);
 
-    expect(await containers.look(id)).toMatchObject({ name: spec.name, state: "created" });
+    expect(await containers.inspect(id)).toMatchObject({ name: spec.name, state: "created" });
     await containers.remove(id);
   });
 
@@ -562,12 +562,12 @@ describe("an engine that lies", () => {
     const spec = specFor();
     const made = await docker.createContainer(weakened(spec, host({ PidsLimit: 0 })));
     const unstarted = await containers.create(spec).catch((error: unknown) => error);
-    const afterUnstarted = await containers.look(spec.name);
+    const afterUnstarted = await containers.inspect(spec.name);
 
     const again = await docker.createContainer(weakened(spec, host({ PidsLimit: 0 })));
     await again.start();
     const started = await containers.create(spec).catch((error: unknown) => error);
-    const afterStarted = await containers.look(spec.name);
+    const afterStarted = await containers.inspect(spec.name);
     await again.remove({ force: true, v: true });
 
     expect([unstarted, started]).toMatchObject([

@@ -25,7 +25,7 @@ describe("the Docker engine", () => {
 
   containerEngineSuite(async () => {
     const docker = dockerAt(endpoint);
-    const deps = { adapterFile, parseProbe, help: () => engineHelp(endpoint) };
+    const deps = { adapterFile, parseProbe, hostFunctions: () => engineHelp(endpoint) };
     return {
       engine: dockerEngine(endpoint, deps),
       silent: dockerEngine(`unix://${folder}/nobody.sock`, deps),
@@ -63,16 +63,16 @@ describe("the Docker engine", () => {
     for (const container of [worker, paused, foreign]) await container?.start();
     await paused?.pause();
 
-    const inUse = await engine.inUse();
+    const inUse = await engine.listSandboxesInUse();
     await paused?.unpause();
     await worker?.kill();
-    const afterwards = await engine.inUse();
+    const afterwards = await engine.listSandboxesInUse();
     for (const container of made) await container.remove({ force: true });
 
     expect(inUse.map(({ memoryBytes }) => memoryBytes / 1024 ** 2).sort()).toEqual([200, 300]);
     expect(inUse.map((each) => each.labels[labels.role])).toContain("worker");
     expect(afterwards.map(({ memoryBytes }) => memoryBytes / 1024 ** 2)).toEqual([200]);
-    expect(await engine.inUse()).toEqual([]);
+    expect(await engine.listSandboxesInUse()).toEqual([]);
   });
 
   test("after all of this nothing with our labels is left", async () => {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
-import { holdConversation } from "../../src/acp/conversation.ts";
-import { fetchStored } from "../../src/acp/fetch-stored.ts";
+import { openConversation } from "../../src/acp/conversation.ts";
+import { fetchStoredFile } from "../../src/acp/fetch-stored.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { realTiming } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
@@ -38,7 +38,7 @@ async function converse(worker: Worker, folder: string, payload: TaskRequestPayl
     readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
       readArchive(archive, { limits }),
   };
-  const conversation = holdConversation(
+  const conversation = openConversation(
     deps,
     { containerId, journal, request, credentials: () => null },
     AbortSignal.timeout(60_000),
@@ -87,7 +87,7 @@ for (const runtime of ["runc", "runsc"]) {
     )[0];
     const stored: Uint8Array[] = [];
     const path = checkpoint?.bundle ?? "";
-    for await (const bytes of fetchStored(
+    for await (const bytes of fetchStoredFile(
       talk.deps,
       { containerId: worker.id, path, maxBytes: 1e6 },
       AbortSignal.timeout(10_000),

@@ -162,7 +162,7 @@ const operations: readonly Operation[] = [
     },
     {
       ...{ name: "look", line: /\/json/, moment },
-      act: ({ containers }, running) => containers.look(running),
+      act: ({ containers }, running) => containers.inspect(running),
     },
     {
       ...{ name: "stats", line: /\/stats/, moment },
@@ -278,7 +278,7 @@ describe("a daemon that is gone in the middle of", () => {
     const { containers } = await openEngine(proxy.endpoint).open();
 
     const theirs = dockerAt(proxy.endpoint).getContainer(running).inspect();
-    await expect(containers.look(running)).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE" });
+    await expect(containers.inspect(running)).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE" });
 
     const turns = (async () => {
       for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
@@ -454,10 +454,10 @@ describe("a real daemon, killed -9 in the middle of", () => {
 
     if (failure !== undefined) expect(failure).toMatchObject({ code: "ENGINE_UNREACHABLE" });
     expect(await execution.exit()).toMatchObject({ kind: "lost" });
-    await expect(containers.look(id)).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE" });
+    await expect(containers.inspect(id)).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE" });
 
     await startAgain();
-    expect(await direct.containers.look(id)).toMatchObject({ id, labels: mark });
+    expect(await direct.containers.inspect(id)).toMatchObject({ id, labels: mark });
     expect(await removeEverything()).toHaveLength(1);
   });
 
@@ -486,7 +486,7 @@ describe("a real daemon, killed -9 in the middle of", () => {
 
     await listened;
     await startAgain();
-    expect(await direct.containers.look(id)).toMatchObject({ id });
+    expect(await direct.containers.inspect(id)).toMatchObject({ id });
   });
 
   test("measuring a runtime: ENGINE_UNREACHABLE, which nobody takes for a runtime that fails", async () => {

@@ -11,7 +11,7 @@ const endpoint = inject("endpoint");
 const address = (port: number): string => `../127.0.0.1:${port}/x`;
 
 const verbs: Record<string, (engine: OpenEngine, id: string) => Promise<unknown>> = {
-  "containers.look": ({ containers }, id) => containers.look(id),
+  "containers.look": ({ containers }, id) => containers.inspect(id),
   "containers.exec": ({ containers }, id) => containers.exec(id, { command: ["true"], input: false }),
   "containers.remove": ({ containers }, id) => containers.remove(id),
   "images.find": ({ images }, id) => images.find(id),

@@ -57,7 +57,7 @@ describe("an engine that is away for a while", () => {
     const { pid, command, end } = await daemon();
     const { containerName: name } = await recordOf(place, "feat/one");
     const { containers } = await openEngine(inject("endpoint")).open();
-    const before = await containers.look(name);
+    const before = await containers.inspect(name);
     const configFile = command[command.indexOf("--config-file") + 1] ?? "";
     const config = JSON.parse(readFileSync(configFile, "utf8")) as object;
     writeFileSync(configFile, JSON.stringify({ ...config, "live-restore": true }));
@@ -74,7 +74,7 @@ describe("an engine that is away for a while", () => {
       60_000,
     );
 
-    expect((await containers.look(name))?.startedAt).toEqual(before?.startedAt);
+    expect((await containers.inspect(name))?.startedAt).toEqual(before?.startedAt);
     await goOn(place, swarm);
     const { engine } = await daemon();
     await engine.stop({ onStep: () => {} });

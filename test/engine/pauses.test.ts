@@ -62,7 +62,7 @@ describe.each(["runc", "runsc"])("a container of %s", (runtime) => {
       for (let round = 0; round < count.pauseRounds; round += 1) {
         await timed((signal) => containers.pause(id, signal), round);
         await timed(async (signal) => {
-          expect((await containers.look(id, undefined, signal))?.state).toBe("paused");
+          expect((await containers.inspect(id, undefined, signal))?.state).toBe("paused");
         }, round);
         await timed((signal) => containers.unpause(id, signal), round);
       }

@@ -6,7 +6,12 @@ import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { closeNetwork, type EngineNetwork, lastOctet, openNetwork } from "../../src/host/engine-network.ts";
+import {
+  createEngineNetwork,
+  type EngineNetwork,
+  maxSecondOctet,
+  removeEngineNetwork,
+} from "../../src/host/engine-network.ts";
 import { findProcesses, isAlive } from "../../src/host/processes.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
 import {
@@ -358,21 +363,21 @@ async function untilAnswers(port: number): Promise<void> {
 
 describe("the network of an engine", () => {
   test("has one address, though its bridge was left by an engine that was killed and whose folder is gone", async () => {
-    const network: EngineNetwork = { bridge: "aimi-left0", chain: "AIMI-left0", octet: lastOctet };
+    const network: EngineNetwork = { bridge: "aimi-left0", chain: "AIMI-left0", secondOctet: maxSecondOctet };
     execFileSync("ip", ["link", "add", "name", network.bridge, "type", "bridge"]);
     try {
-      execFileSync("ip", ["addr", "add", `10.${lastOctet - 1}.0.1/24`, "dev", network.bridge]);
+      execFileSync("ip", ["addr", "add", `10.${maxSecondOctet - 1}.0.1/24`, "dev", network.bridge]);
 
-      await openNetwork(network);
+      await createEngineNetwork(network);
 
       const shown = execFileSync("ip", ["-4", "-o", "addr", "show", "dev", network.bridge], {
         encoding: "utf8",
       });
       expect([...shown.matchAll(/inet (\S+)/g)].map(([, address]) => address)).toEqual([
-        `10.${lastOctet}.0.1/24`,
+        `10.${maxSecondOctet}.0.1/24`,
       ]);
     } finally {
-      await closeNetwork(network);
+      await removeEngineNetwork(network);
     }
   });
 });

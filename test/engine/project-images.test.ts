@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, inject, type TestAPI, vi } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { callEngine } from "../../src/docker/engine-http.ts";
-import { baseImage, rootImage } from "../../src/domain/base-image.ts";
+import { baseImage, rootFilesystemImage } from "../../src/domain/base-image.ts";
 import { commitReader } from "../../src/host/commit-reader.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
 import { type EnsuredProjectImage, ensureProjectImage } from "../../src/image/build-project-image.ts";
@@ -400,7 +400,7 @@ describe("of two", () => {
 
   test("builds at once, the one that waits can be called off", async ({ sample }) => {
     const lock = lockIn(sample.folder);
-    await using _held = await lock.hold(1_000);
+    await using _held = await lock.acquire(1_000);
     const calledOff = new AbortController();
     const reason = new Error("enough");
     const { engine: recorded, contexts } = recording();
@@ -411,8 +411,8 @@ describe("of two", () => {
         engine: recorded,
         lock: {
           ...lock,
-          hold(waitMs, signal) {
-            const held = lock.hold(waitMs, signal);
+          acquire(waitMs, signal) {
+            const held = lock.acquire(waitMs, signal);
             calledOff.abort(reason);
             return held;
           },
@@ -722,7 +722,7 @@ describe("the user's own Dockerfile", () => {
   });
 
   test("without git is refused, and git is named", async ({ sample }) => {
-    write(sample.repository, ownDockerfile, `FROM ${rootImage}\n`);
+    write(sample.repository, ownDockerfile, `FROM ${rootFilesystemImage}\n`);
     commitAll(sample.repository);
     const before = await imageIds();
 
@@ -788,7 +788,7 @@ test("pruning takes what nobody needs, and keeps the newest, what a container us
     expect(removed).toEqual(expect.arrayContaining([unneeded.tag, builtUpon.tag]));
     expect(removed).not.toContain(used.tag);
     for (const gone of [unneeded.tag, builtUpon.tag]) expect(await images.find(gone)).toBeNull();
-    for (const kept of [used.tag, newest.tag, theirs.tag, somebodys, baseImage, rootImage])
+    for (const kept of [used.tag, newest.tag, theirs.tag, somebodys, baseImage, rootFilesystemImage])
       expect(await images.find(kept), kept).not.toBeNull();
     expect(await sayIn(somebodys, "git status --porcelain; ls /tmp/theirs")).toBe("/tmp/theirs");
   } finally {

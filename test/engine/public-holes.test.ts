@@ -17,7 +17,7 @@ const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);
 const engine = openEngine(endpoint);
 const mark = { [testLabel]: "holes" };
-const runc: EnginePart = (await engine.parts()).find(({ name }) => name === "runc") ?? {
+const runc: EnginePart = (await engine.listComponents()).find(({ name }) => name === "runc") ?? {
   name: "runc",
   version: "0",
 };
@@ -100,7 +100,7 @@ describe("a volume in the place where the runtime mounts what it makes", () => {
       const spec = specOf(baseImage, "runc", { labels: mark, volumes: [{ name: "aimi-test-holes", path }] });
 
       await expect(containers.create(spec)).rejects.toMatchObject({ code: "SPEC_REFUSED" });
-      expect(await containers.look(spec.name)).toBeNull();
+      expect(await containers.inspect(spec.name)).toBeNull();
     },
   );
 
@@ -144,7 +144,7 @@ describe.skipIf(arch() !== "x64")("an image whose /dev is a link to a folder of 
     const image = await importImage("aimi-test-dev", { devLink: target });
     const { id } = await containers.create(specOf(image, "runc", { labels: mark, command: ["/wait"] }));
     await containers.start(id);
-    const facts = await containers.look(id);
+    const facts = await containers.inspect(id);
     await containers.remove(id);
 
     expect(facts?.state).toBe("running");

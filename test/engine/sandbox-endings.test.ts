@@ -44,7 +44,7 @@ describe("a sandbox that ends", () => {
       status: "timeout",
       exitCode: null,
     });
-    expect(await (await engine.open()).containers.look(record.container?.id ?? "")).toBeNull();
+    expect(await (await engine.open()).containers.inspect(record.container?.id ?? "")).toBeNull();
     const used = await sandbox(folder, "exec", "--", "true");
     expect(used).toMatchObject({ exit: 7, stderr: expect.stringContaining("error SANDBOX_EXPIRED") });
   });
@@ -205,7 +205,9 @@ describe("bad input", () => {
       exit: 125,
       stderr: expect.stringContaining("error TASK_MISSING"),
     });
-    expect((await (await engine.open()).containers.look(record.container?.id ?? ""))?.state).toBe("created");
+    expect((await (await engine.open()).containers.inspect(record.container?.id ?? ""))?.state).toBe(
+      "created",
+    );
   });
 
   test("missing and broken programs exit as with docker; our own failures with 125", async ({ folder }) => {

@@ -118,7 +118,7 @@ for (const [runtime, demand] of Object.entries(demands))
       const { missed } = JSON.parse(outputsOf(folder, record, "summary.json"));
       expect(missed).toEqual([expect.stringMatching(/^outputs\/holes\*: .*left out all later entries/)]);
       const { containers } = await engine.open();
-      expect(await containers.look(record.container?.id ?? "")).not.toBeNull();
+      expect(await containers.inspect(record.container?.id ?? "")).not.toBeNull();
     });
 
     // Under gVisor the other tests show that outputs come out, and its files take a minute to write.

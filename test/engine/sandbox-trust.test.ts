@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
-import { recordSeal } from "../../src/host/record-seal.ts";
+import { createRecordSeal } from "../../src/host/record-seal.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
@@ -23,7 +23,7 @@ async function plant(folder: string, changes: Partial<SandboxRecord>): Promise<S
   const place = join(folder, ".aimi", "sandboxes", planted.id);
   for (const name of ["inputs", "work", "outputs"]) mkdirSync(join(place, name), { recursive: true });
   // Even where it could seal what it brings along.
-  const seal = await recordSeal(inject("stateFolder"))(JSON.stringify(planted));
+  const seal = await createRecordSeal(inject("stateFolder"))(JSON.stringify(planted));
   writeFileSync(join(place, "run.json"), JSON.stringify({ ...planted, seal }));
   return planted;
 }
@@ -41,7 +41,7 @@ describe("a sandbox's record that somebody else wrote", () => {
 
       expect(used.exit).toBe(125);
       expect(destroyed.exit).toBe(0);
-      expect((await containers.look(foreign.id))?.state).toBe("running");
+      expect((await containers.inspect(foreign.id))?.state).toBe("running");
     } finally {
       await containers.remove(foreign.id);
     }

@@ -230,7 +230,7 @@ describe("creating a sandbox", () => {
     });
 
     await images.remove(image);
-    expect(await containers.look("aimi-unsuitable")).toBeNull();
+    expect(await containers.inspect("aimi-unsuitable")).toBeNull();
   });
 
   test("with an isolation that nothing here has is refused, never stepped down", async () => {
@@ -255,7 +255,7 @@ describe("creating a sandbox", () => {
       createSandbox({ ...deps, newId: () => "greedy" }, { limits: { memoryBytes: 1_000 } }),
     ).rejects.toMatchObject({ code: "UNSUPPORTED_BY_ENGINE" });
 
-    expect(await containers.look("aimi-greedy")).toBeNull();
+    expect(await containers.inspect("aimi-greedy")).toBeNull();
   });
 
   test("a working folder that the image lacks belongs to the sandbox's user", async () => {

@@ -66,7 +66,7 @@ describe("a container that was frozen while a program began in it", () => {
 
     await containers.unpause(stuck.id);
 
-    expect((await containers.look(stuck.id))?.state).toBe("running");
+    expect((await containers.inspect(stuck.id))?.state).toBe("running");
     expect(await outputIn(stuck.id, containers)).toBe("on\n");
     await containers.pause(stuck.id);
     await containers.unpause(stuck.id);
@@ -77,7 +77,7 @@ describe("a container that was frozen while a program began in it", () => {
 
     await containers.remove(stuck.id);
 
-    expect(await containers.look(stuck.id)).toBeNull();
+    expect(await containers.inspect(stuck.id)).toBeNull();
   });
 
   test("is told of where its engine's processes are not ours to end, with what then helps", async () => {
@@ -87,7 +87,7 @@ describe("a container that was frozen while a program began in it", () => {
     const failures = await Promise.all(
       [
         elsewhere.unpause(id),
-        elsewhere.look(id),
+        elsewhere.inspect(id),
         elsewhere.stop(id, { graceMs: 0 }),
         outputIn(id, elsewhere),
       ].map((asked) => asked.then(() => null).catch((error: unknown) => error)),
@@ -104,7 +104,7 @@ describe("a container that was frozen while a program began in it", () => {
       { code: expect.stringMatching(/^CONTAINER_(STUCK|NOT_RUNNING)$/) },
     ]);
     await eventually("a container that goes on", async () =>
-      (await elsewhere.look(id))?.state === "paused" ? null : true,
+      (await elsewhere.inspect(id))?.state === "paused" ? null : true,
     );
   });
 });

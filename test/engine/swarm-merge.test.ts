@@ -139,7 +139,7 @@ describe("results that are brought together", () => {
     expect(untouchedBy(place, "feat/good")).toEqual(before);
     const { containers } = await openEngine(inject("endpoint")).open();
     for (const place of [1, 2])
-      expect(await containers.look(checkContainerName({ projectId, swarmId, place }))).toBeNull();
+      expect(await containers.inspect(checkContainerName({ projectId, swarmId, place }))).toBeNull();
   });
 
   test("go to a branch that is named, unless somebody is on it; what is not checked is not called so", async ({

@@ -27,10 +27,10 @@ describe("a swarm with an owner", () => {
     const { containerName: name } = await recordOf(place, "feat/one");
 
     expect((await swarmIn(place, "pause", "one")).exit).toBe(0);
-    expect((await engine.containers.look(name))?.state).toBe("paused");
+    expect((await engine.containers.inspect(name))?.state).toBe("paused");
     expect((await recordOf(place, "feat/one")).paused).toMatchObject({ reason: "the user asked to pause" });
     expect((await swarmIn(place, "unpause")).exit).toBe(0);
-    expect((await engine.containers.look(name))?.state).toBe("running");
+    expect((await engine.containers.inspect(name))?.state).toBe("running");
 
     const others = [swarmIn(place, "resume"), swarmIn(place, "start", "--all", "--again")];
     for (const { exit, stderr } of await Promise.all(others))
@@ -102,7 +102,7 @@ describe("a swarm with an owner", () => {
     expect((await swarmIn(place, "stop")).exit).toBe(0);
     const statuses = [await recordOf(place, "feat/one"), await recordOf(place, "feat/two")];
     expect(statuses.map(({ status }) => status)).toEqual(["stopped", "stopped"]);
-    expect((await engine.containers.look(name))?.state).not.toBe("running");
+    expect((await engine.containers.inspect(name))?.state).not.toBe("running");
   });
 
   test("left in the background goes on by itself, and tells why it cannot", async ({ place }) => {

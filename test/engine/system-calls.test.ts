@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { profileFor, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
+import { chooseSeccompProfile, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { daemonRuntimes } from "../../src/host/engine-runtimes.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
@@ -276,7 +276,7 @@ describe.skipIf(!isHere)("system calls in containers", () => {
 
     test("containers of ours are made without it, and are not refused", async () => {
       expect(await answers("runsc", "ours")).toEqual(await answers("runsc", "the engine's"));
-      expect(profileFor(await dockerAt(daemon.endpoint).info(), { runtime: "runsc" })).toBeNull();
+      expect(chooseSeccompProfile(await dockerAt(daemon.endpoint).info(), { runtime: "runsc" })).toBeNull();
     });
   });
 

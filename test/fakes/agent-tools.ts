@@ -1,4 +1,4 @@
-import type { AgentActivity, AgentProgram, AgentTools, TurnUsage } from "../../adapter/agents/agent.ts";
+import type { AgentActivity, AgentProgram, TurnContext, TurnUsage } from "../../adapter/agents/agent.ts";
 
 /** The other end of a program that is no program: the test says what it writes and when it ends. */
 export interface FakeProgram {
@@ -16,7 +16,7 @@ export interface FakeProgram {
   stopReading(): void;
 }
 
-export interface FakeAgentTools extends AgentTools {
+export interface FakeAgentTools extends TurnContext {
   readonly activities: readonly AgentActivity[];
   readonly usages: readonly TurnUsage[];
   readonly programs: readonly FakeProgram[];
@@ -53,7 +53,7 @@ export function fakeAgentTools({ conversation, env = {}, run, ask }: FakeAgentTo
     },
     report: (activity) => void activities.push(activity),
     reportUsage: (usage) => void usages.push(usage),
-    ask: async (command) => ask?.(command) ?? { code: 1, output: "" },
+    runCommand: async (command) => ask?.(command) ?? { code: 1, output: "" },
     start(command, added = {}) {
       const { program, remote } = fakeProgram(command, added);
       programs.push(remote);

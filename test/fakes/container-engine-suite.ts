@@ -42,14 +42,14 @@ export function containerEngineSuite(open: () => Promise<OpenedEngine>): void {
     await put(name("foreign"), {});
 
     const scope = { projectId, worktree: "main" };
-    const [containers, volumes] = [await engine.observe(scope), await engine.volumes(scope)];
+    const [containers, volumes] = [await engine.listContainers(scope), await engine.volumes(scope)];
     for (const suffix of ["ours", "other-worktree", "other-project", "foreign"]) await remove(name(suffix));
 
     expect(containers).toMatchObject([
       { name: name("ours"), state: "created", labels: labelsOf(projectId, "main") },
     ]);
     expect(volumes).toEqual([{ name: name("ours"), labels: labelsOf(projectId, "main") }]);
-    expect(await engine.observe(scope)).toEqual([]);
+    expect(await engine.listContainers(scope)).toEqual([]);
   });
 
   test("measures a runtime from inside, and leaves nothing behind", async () => {
@@ -76,8 +76,8 @@ export function containerEngineSuite(open: () => Promise<OpenedEngine>): void {
 
     for (const ask of [
       () => silent.info(),
-      () => silent.observe({ projectId: "x", worktree: "main" }),
-      () => silent.inUse(),
+      () => silent.listContainers({ projectId: "x", worktree: "main" }),
+      () => silent.listSandboxesInUse(),
       () => silent.volumes({ projectId: "x", worktree: "main" }),
     ]) {
       await expect(ask()).rejects.toMatchObject({ code: "ENGINE_UNREACHABLE", exitCode: 3 });

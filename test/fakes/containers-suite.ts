@@ -62,7 +62,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
   test("a container is created, runs, ends and is gone, and each step shows", async () => {
     await using made = await prepared();
     const { containers, id, spec } = made;
-    expect(await containers.look(id)).toMatchObject({
+    expect(await containers.inspect(id)).toMatchObject({
       id,
       name: spec.name,
       state: "created",
@@ -70,17 +70,17 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
     });
 
     await containers.start(id);
-    expect(await containers.look(id)).toMatchObject({ state: "running", startedAt: expect.any(Date) });
+    expect(await containers.inspect(id)).toMatchObject({ state: "running", startedAt: expect.any(Date) });
     await containers.start(id);
 
     await containers.stop(id, { graceMs: 1_000 });
-    const ended = await containers.look(id);
+    const ended = await containers.inspect(id);
     expect(ended).toMatchObject({ state: "exited", finishedAt: expect.any(Date) });
     expect(ended?.exitCode).not.toBeNull();
     await containers.stop(id, { graceMs: 1_000 });
 
     await containers.remove(id);
-    expect(await containers.look(id)).toBeNull();
+    expect(await containers.inspect(id)).toBeNull();
     await containers.remove(id);
   });
 
@@ -98,8 +98,8 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
     await using made = await prepared();
     const { containers, spec, id } = made;
 
-    expect((await containers.look(id.slice(0, 12)))?.id).toBe(id);
-    expect((await containers.look(spec.name))?.id).toBe(id);
+    expect((await containers.inspect(id.slice(0, 12)))?.id).toBe(id);
+    expect((await containers.inspect(spec.name))?.id).toBe(id);
   });
 
   test("a program gives its output, its errors and its code apart", async () => {
@@ -166,7 +166,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
     await containers.start(id);
 
     await containers.pause(id);
-    expect((await containers.look(id))?.state).toBe("paused");
+    expect((await containers.inspect(id))?.state).toBe("paused");
     await expect(containers.exec(id, { command: ["echo"], input: false })).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
     });
@@ -245,7 +245,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       "too late",
     );
 
-    expect(await containers.look(spec.name)).toBeNull();
+    expect(await containers.inspect(spec.name)).toBeNull();
   });
 
   test("a name that is also a path, a flag or somebody else's is refused before anything is made", async () => {
@@ -278,7 +278,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       () => Array.fromAsync(containers.logs("aimi-none", { follow: false })),
     ])
       await expect(ask()).rejects.toMatchObject(gone);
-    expect(await containers.look("aimi-none")).toBeNull();
+    expect(await containers.inspect("aimi-none")).toBeNull();
   });
 
   test("what its main process wrote is in its log", async () => {
@@ -380,7 +380,7 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
       () => containers.pause("aimi-x"),
       () => containers.unpause("aimi-x"),
       () => containers.remove("aimi-x"),
-      () => containers.look("aimi-x"),
+      () => containers.inspect("aimi-x"),
       () => containers.exec("aimi-x", { command: ["echo"], input: false }),
       () => containers.openTerminal("aimi-x", { command: ["sh"], columns: 80, rows: 24 }),
       () => containers.copyIn("aimi-x", "/", packFiles([])),

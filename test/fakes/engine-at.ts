@@ -5,14 +5,14 @@ import { fileURLToPath } from "node:url";
 import Docker from "dockerode";
 import { dockerEngine } from "../../src/docker/docker-engine.ts";
 import { callEngine } from "../../src/docker/engine-http.ts";
-import type { EngineHelp } from "../../src/docker/open-engine.ts";
+import type { EngineHostFunctions } from "../../src/docker/open-engine.ts";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
 import { killStartingPrograms } from "../../src/host/end-beginnings.ts";
 import { privateEngine } from "../../src/host/private-engine.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
 import { parseProbe } from "../../src/schema/read-document.ts";
-import { kernelGate } from "../../src/state/kernel-gate.ts";
+import { kernelPauseLock } from "../../src/state/kernel-gate.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 
 export const adapterFile: string = fileURLToPath(new URL("../../dist/adapter.mjs", import.meta.url));
@@ -35,13 +35,13 @@ export function engineAt(
 
 /** An engine that answers somewhere, as the product opens it. */
 export function openEngine(endpoint: string): ContainerEngine {
-  return dockerEngine(endpoint, { adapterFile, parseProbe, help: () => engineHelp(endpoint) });
+  return dockerEngine(endpoint, { adapterFile, parseProbe, hostFunctions: () => engineHelp(endpoint) });
 }
 
 /** As the product has it below its state folder: one for all processes that use this engine. */
-export async function engineHelp(endpoint: string): Promise<EngineHelp> {
+export async function engineHelp(endpoint: string): Promise<EngineHostFunctions> {
   const folder = dirname(endpoint.replace("unix://", ""));
-  return { gate: kernelGate(join(folder, "..", "gates")), killStartingPrograms };
+  return { gate: kernelPauseLock(join(folder, "..", "gates")), killStartingPrograms };
 }
 
 /** Starts an engine with everything installed before. */

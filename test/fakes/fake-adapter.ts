@@ -106,7 +106,7 @@ export class FakeAdapter {
     return this.heard.map(({ type }) => type);
   }
 
-  readonly containers: Pick<Containers, "exec" | "look" | "copyOut"> = {
+  readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut"> = {
     exec: async (id, spec, signal) => {
       await null;
       this.#refuseUnreachable();
@@ -117,7 +117,7 @@ export class FakeAdapter {
       return this.#join(Number(spec.command[3]), signal);
     },
 
-    look: async (id) => {
+    inspect: async (id) => {
       await null;
       this.#refuseUnreachable();
       if (this.state === "absent") return null;

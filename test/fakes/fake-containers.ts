@@ -106,7 +106,7 @@ export function fakeContainers(answer: Answer): Containers {
         containers.delete(container.id);
       }),
 
-    look: (id, _options, signal) =>
+    inspect: (id, _options, signal) =>
       answer(signal, () => {
         const container = find(id);
         if (!container) return null;

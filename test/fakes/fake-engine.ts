@@ -75,7 +75,7 @@ export function fakeEngine({
     containers,
     volumesByName,
     inUseNow,
-    inUse: () => answer(() => [...inUseNow]),
+    listSandboxesInUse: () => answer(() => [...inUseNow]),
     info: () =>
       answer(() => ({
         ...{
@@ -91,7 +91,7 @@ export function fakeEngine({
         ...{ dataFolder: "/", cpus: 2, memoryBytes: 8 * 1024 ** 3, builder: "buildkit" as const },
         filter: { architecture: "x86_64", profile: "default", isPodman: false },
       })),
-    observe: (scope) => answer(() => containers.filter((container) => isIn(scope, container.labels))),
+    listContainers: (scope) => answer(() => containers.filter((container) => isIn(scope, container.labels))),
     volumes: (scope) =>
       answer(() =>
         [...volumesByName]
@@ -107,7 +107,7 @@ export function fakeEngine({
           });
         return probe;
       }),
-    parts: () => answer(() => []),
+    listComponents: () => answer(() => []),
     reachesRegistry: () => answer(() => false),
     open: async () => opened,
   };

@@ -7,13 +7,13 @@ import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
 import { newSwarm, withContainer, withRecord } from "../../src/domain/swarm-state.ts";
 import { type OwnerCommand, withCommand } from "../../src/domain/wishes.ts";
 import { workerContainerName } from "../../src/domain/worker-names.ts";
-import { newStories, progressOf } from "../../src/domain/worker-record.ts";
+import { newStoryRecords, progressOf } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
 import { waitingWorkers } from "../../src/swarm/begin-swarm.ts";
 import { openNetworkAccess } from "../../src/swarm/doors.ts";
 import type { OwnerServices } from "../../src/swarm/equip-worker.ts";
-import { ownSwarm } from "../../src/swarm/own-swarm.ts";
+import { runOwnerLoop } from "../../src/swarm/own-swarm.ts";
 import type { SwarmEvent } from "../../src/swarm/swarm-deps.ts";
 import { fakeContainers } from "./fake-containers.ts";
 import { storyWith, taskFileWith } from "./task-files.ts";
@@ -97,7 +97,7 @@ export function fakeSwarm(
       }),
     ]),
   );
-  const stories = newStories([storyId]);
+  const stories = newStoryRecords([storyId]);
   let state = workers.reduce(
     (before, { slug }) =>
       withContainer(
@@ -181,10 +181,10 @@ export function fakeSwarm(
       changes: unused,
       merge: unused,
       conflicts: unused,
-      ...{ readPatch: unused, mergeAnyway: unused, moveRef: unused, commitAt: unused },
+      ...{ readPatch: unused, mergeWithConflictMarkers: unused, moveRef: unused, commitAt: unused },
       isAncestor: unused,
       branch: unused,
-      has: async () => true,
+      hasCommit: async () => true,
       isReferenced: async () => true,
       mergeBases: async () => ({ kind: "commit", commit: head }),
       sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
@@ -241,7 +241,7 @@ export function fakeSwarm(
       const halt = new AbortController();
       const stopNow = new AbortController();
       const lost = new AbortController();
-      const ended = ownSwarm(
+      const ended = runOwnerLoop(
         deps,
         {
           ...{ hostCapacity: room, askHostEveryMs: 5 },
@@ -309,7 +309,7 @@ function fakeConversation({
     end({ kind: "completion", message } as unknown as ConversationEnd);
   };
   const hear = async (): Promise<void> => {
-    const facts = await containers.look(containerId);
+    const facts = await containers.inspect(containerId);
     if (cancelled.length > 0 && facts?.state === "running") finish("stopped");
   };
   const talk: FakeTalk = {

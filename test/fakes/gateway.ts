@@ -4,8 +4,8 @@ import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import { controlSocketOf, type GatewayPaths, journalOf } from "../../gateway/places.ts";
-import { type ServeDeps, serve } from "../../gateway/serve.ts";
+import { controlSocketPath, type GatewayPaths, journalPath } from "../../gateway/places.ts";
+import { type RunGatewayDeps, runGateway } from "../../gateway/serve.ts";
 import type {
   AdmissionPayload,
   AdmittedWorker,
@@ -61,17 +61,20 @@ export interface FakeGateway extends AsyncDisposable {
 }
 
 /** A gateway in this process, whose door is a socket, and the host's line to it. */
-export async function startGateway(folder: string, options: Partial<ServeDeps> = {}): Promise<FakeGateway> {
+export async function startGateway(
+  folder: string,
+  options: Partial<RunGatewayDeps> = {},
+): Promise<FakeGateway> {
   const paths: GatewayPaths = { own: join(folder, "gw"), shared: join(folder, "door") };
   for (const each of Object.values(paths)) await mkdir(each, { recursive: true });
   const stopped = new AbortController();
   const door = join(paths.shared, "door.sock");
-  const served = serve({
+  const served = runGateway({
     ...{ paths, addresses: [{ socket: door }], version: "test", stopped: stopped.signal, complain: () => {} },
     ...options,
   });
   const said: GatewayMessage[] = [];
-  const line = await eventually("the gateway listens", () => joined(controlSocketOf(paths)));
+  const line = await eventually("the gateway listens", () => joined(controlSocketPath(paths)));
   line.write(`${JSON.stringify({ from: 0 })}\n`);
   const listening = (async () => {
     for await (const message of jsonLines(line, { maxLength: 1 << 20 })) said.push(message as GatewayMessage);
@@ -81,7 +84,7 @@ export async function startGateway(folder: string, options: Partial<ServeDeps> =
   // The line to the host is there before the door is.
   if (options.addresses === undefined) await eventually("the door", async () => existsSync(door) || null);
   return {
-    ...{ door, said, journal: journalOf(paths) },
+    ...{ door, said, journal: journalPath(paths) },
     async admit(payload) {
       const before = hellos().length;
       line.write(`${JSON.stringify({ type: "admission", payload })}\n`);

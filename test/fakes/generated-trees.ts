@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { TreeLimits, Unread } from "../../src/host/read-entries.ts";
+import type { TreeLimits, UnreadReason } from "../../src/host/read-entries.ts";
 import { idOf, packOf, type RawObject, type TreeRows, treeOf } from "./bundles.ts";
 import type { Chance } from "./chance.ts";
 
@@ -21,7 +21,7 @@ export interface Generated {
 /** What comes of reading a pair: the files that are told of, and why no more of them. */
 export interface Reading {
   readonly seen: readonly string[];
-  readonly why: Unread["why"] | null;
+  readonly why: UnreadReason["why"] | null;
 }
 
 const names = ["a", "a.b", "a-", "a0", "A", "b c", "é", "日本", "line\nfeed", ".git_", "n".repeat(40)];
@@ -43,7 +43,7 @@ function limitsBy(chance: Chance): TreeLimits {
   const limit = (...some: readonly number[]): number => chance.pick([...some, 1_000_000]);
   return {
     ...{ maxEntries: limit(3, 10, 30), maxDepth: limit(0, 1, 3, 6), maxPathBytes: limit(5, 20, 80) },
-    ...{ maxBytesOfPaths: limit(20, 100, 500), maxTreeBytes: limit(100, 500, 2_000) },
+    ...{ maxTotalPathBytes: limit(20, 100, 500), maxTreeBytes: limit(100, 500, 2_000) },
   };
 }
 
@@ -114,7 +114,7 @@ function judged({ base, tip, limits }: Pair, rows: readonly Row[], objects: Gene
   const seen: string[] = [];
   const sizeOf = (id: string): number => objects.get(id)?.bytes.length ?? 0;
   let [entries, bytesOfPaths, treeBytes] = [0, 0, 0];
-  const looked = (depth: number, ids: readonly string[]): Unread["why"] | null => {
+  const looked = (depth: number, ids: readonly string[]): UnreadReason["why"] | null => {
     if (depth > limits.maxDepth) return "too-deep";
     for (const id of ids) treeBytes += sizeOf(id);
     return treeBytes > limits.maxTreeBytes ? "too-many" : null;
@@ -126,7 +126,7 @@ function judged({ base, tip, limits }: Pair, rows: readonly Row[], objects: Gene
     entries += 1;
     bytesOfPaths += bytes;
     if (entries > limits.maxEntries) why = "too-many";
-    else if (bytes > limits.maxPathBytes || bytesOfPaths > limits.maxBytesOfPaths) why = "too-long";
+    else if (bytes > limits.maxPathBytes || bytesOfPaths > limits.maxTotalPathBytes) why = "too-long";
     else if (both.includes("040000"))
       why = looked(
         path.split("/").length,

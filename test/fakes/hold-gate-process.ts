@@ -1,9 +1,11 @@
-import { kernelGate } from "../../src/state/kernel-gate.ts";
+import { kernelPauseLock } from "../../src/state/kernel-gate.ts";
 
-/** node hold-gate-process.ts <folder> <container> <begin|pause>: holds a gate until it is killed. */
+/** node hold-gate-process.ts <folder> <container> <lockForStart|lockForPause>: holds a gate until it is killed. */
 const [folder = "", container = "", how = ""] = process.argv.slice(2);
-const gate = kernelGate(folder);
-await using _held = await (how === "pause" ? gate.pause(container) : gate.begin(container));
+const gate = kernelPauseLock(folder);
+await using _held = await (how === "lockForPause"
+  ? gate.lockForPause(container)
+  : gate.lockForStart(container));
 process.stdout.write("held\n");
 setInterval(() => {}, 60_000);
 await new Promise(() => {});

@@ -5,7 +5,7 @@ import { portableLock } from "../../src/state/portable-lock.ts";
 const [kind, file = ""] = process.argv.slice(2);
 const lock =
   kind === "kernel" ? kernelLock(file, "swarm test holder") : portableLock(file, "swarm test holder");
-const held = await lock.hold(5_000);
+const held = await lock.acquire(5_000);
 process.stdout.write("held\n");
 // Referred to, or the garbage collector would close its file.
 setInterval(() => held, 60_000);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { receiveMessages } from "../../src/acp/receive-messages.ts";
 import { isJournalled } from "../../src/domain/acp-messages.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
-import { readLines } from "../../src/wire/read-lines.ts";
+import { readJsonLines } from "../../src/wire/read-lines.ts";
 import { attempt, begin, heartbeat, hello, lines, swarmId } from "./acp-talk.ts";
 import { forgedHead, hostileStream } from "./hostile-talk.ts";
 
@@ -147,7 +147,8 @@ if (what === "streams") {
   const source = what === "line" ? endlessLine(count) : what === "scraps" ? scraps(count) : beats(count);
   if (how === "ours") await readOurs(source);
   else if (how === "dropping")
-    for await (const _ of readLines(Readable.from(source), { maxLineLength: 64 * 1024 })) seen.accepted += 1;
+    for await (const _ of readJsonLines(Readable.from(source), { maxLineLength: 64 * 1024 }))
+      seen.accepted += 1;
   else if (how === "copyless") await keepViews(source);
   else await readNaively(source).catch(() => {});
   look();

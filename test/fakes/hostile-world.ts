@@ -23,7 +23,7 @@ const json = { "content-type": "application/json" };
 export const wideBounds: Partial<ServerBounds> = {
   ...{ idleMs: 20, checkMs: 10, helloMs: 150, maxPerWorker: 5_000 },
   connections: { maxUnauthenticated: 5_000, maxConnectionsPerWorker: 5_000 },
-  requestRate: { maxAtOnce: 1_000_000, perSecond: 0 },
+  requestRate: { maxBurst: 1_000_000, perSecond: 0 },
 };
 /** Nobody waits long for what never comes. */
 export const shortBounds: Partial<ServerBounds> = { ...wideBounds, headersMs: 150, requestMs: 250 };

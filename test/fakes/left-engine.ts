@@ -22,7 +22,9 @@ export function leftEngine(
 ): LeftEngine {
   const fake = fakeEngine(options);
   const calls: string[] = [];
-  const counted = <Key extends "info" | "observe" | "volumes">(name: Key): Pick<ContainerEngine, Key> => {
+  const counted = <Key extends "info" | "listContainers" | "volumes">(
+    name: Key,
+  ): Pick<ContainerEngine, Key> => {
     const ask = fake[name] as (...words: never[]) => Promise<unknown>;
     return {
       [name]: (...words: never[]) => {
@@ -38,7 +40,7 @@ export function leftEngine(
   };
   return {
     ...fake,
-    ...{ ...counted("info"), ...counted("observe"), ...counted("volumes"), calls },
+    ...{ ...counted("info"), ...counted("listContainers"), ...counted("volumes"), calls },
     put(name, labels, state = "exited", containerId = "a".repeat(64)) {
       fake.containers.push({ name, containerId, state, labels });
       fake.volumesByName.set(name, labels);

@@ -4,7 +4,7 @@ import type { ConversationState } from "../../src/domain/message-order.ts";
 
 /** A journal in memory that takes its time, if it is to. */
 export class MemoryJournal implements HostJournal {
-  readonly known: ConversationState;
+  readonly conversationState: ConversationState;
   readonly messages: JournalledMessage[] = [];
   /** How many messages each append had. */
   readonly groups: number[] = [];
@@ -12,7 +12,7 @@ export class MemoryJournal implements HostJournal {
   #durable: number;
 
   constructor(known: ConversationState, written: () => Promise<void> = async () => {}) {
-    this.known = known;
+    this.conversationState = known;
     this.#durable = known.lastSeq;
     this.#written = written;
   }
@@ -25,7 +25,7 @@ export class MemoryJournal implements HostJournal {
     this.messages.push(...messages);
     this.groups.push(messages.length);
     for (const [index, { seq }] of this.messages.entries())
-      if (seq !== this.known.lastSeq + 1 + index) throw new Error(`A gap before ${seq}`);
+      if (seq !== this.conversationState.lastSeq + 1 + index) throw new Error(`A gap before ${seq}`);
     await this.#written();
     this.#durable += messages.length;
   }

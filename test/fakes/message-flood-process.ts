@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { openJournal } from "../../adapter/journal.ts";
-import { socketOf } from "../../adapter/places.ts";
-import { openListeners } from "../../src/wire/listeners.ts";
+import { supervisorSocketPath } from "../../adapter/places.ts";
+import { openJournalServer } from "../../src/wire/listeners.ts";
 
 /**
  * node --expose-gc message-flood-process.ts <folder> <count> <swarmId> <per second>: journals so many messages at that pace, 0 for as
@@ -14,7 +14,7 @@ const envelope = () => ({ timestamp: new Date().toISOString(), swarmId, attempt:
 const together = 500;
 
 await using journal = await openJournal(paths, { envelope, onFull: () => {} });
-await using listeners = await openListeners(socketOf(paths), {
+await using listeners = await openJournalServer(supervisorSocketPath(paths), {
   journal,
   onMessage: () => {},
   hello: () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { holdConversation } from "../../src/acp/conversation.ts";
+import { openConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { realTiming } from "../../src/acp/timing.ts";
 import { newConversation } from "../../src/domain/message-order.ts";
@@ -64,7 +64,7 @@ export async function sendMessages(
     let seqs = 0;
     // Of the first message: before it stands what an attachment takes to be there.
     let startedAt = 0;
-    await using conversation = holdConversation(
+    await using conversation = openConversation(
       {
         timing: realTiming,
         findProblem: findMessageProblem,
@@ -73,7 +73,7 @@ export async function sendMessages(
         },
         containers: {
           exec: async (_id, { command }, signal) => attachProcess(folder, command.at(-1) ?? "0", signal),
-          look: async () => null,
+          inspect: async () => null,
           copyOut: () => {
             throw new Error("There is no container to copy from");
           },

@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { CommandLimit } from "../../adapter/git.ts";
+import type { StartTimeLimit } from "../../adapter/git.ts";
 import type { WorkLimits } from "../../adapter/measure-work.ts";
 import type { SandboxPaths } from "../../adapter/places.ts";
-import { type Workspace, workspaceIn } from "../../adapter/workspace.ts";
-import { workspaceMark } from "../../adapter/workspace-mark.ts";
+import { openWorkspace, type Workspace } from "../../adapter/workspace.ts";
+import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
 import { git, write } from "./repository.ts";
 
 const program = fileURLToPath(new URL("prepare-process.ts", import.meta.url));
@@ -32,7 +32,7 @@ export const agentEnv: Readonly<Record<string, string>> = {
   HOME: "/nonexistent",
 };
 
-export const noLimit: CommandLimit = () => ({
+export const noLimit: StartTimeLimit = () => ({
   signal: new AbortController().signal,
   [Symbol.dispose]() {},
 });
@@ -118,9 +118,9 @@ export function cutOffByHand(folder: string): void {
 
 export function workspaceOf(folder: string, { base }: Preparation): Workspace {
   const paths = preparationPaths(folder);
-  return workspaceIn({
+  return openWorkspace({
     ...{ folder: paths.workspace, env: agentEnv, branch: agentBranch, base, exclude: "" },
-    ...{ limit: noLimit, workLimits: noWorkLimits, mark: workspaceMark(paths) },
+    ...{ limit: noLimit, workLimits: noWorkLimits, mark: createWorkspaceReadyMarker(paths) },
   });
 }
 

@@ -4,8 +4,8 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { defaultSandboxSpec, type SandboxSpec } from "../../src/domain/sandbox-spec.ts";
 import { probeCache } from "../../src/host/probe-cache.ts";
-import { recordSeal } from "../../src/host/record-seal.ts";
-import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
+import { createRecordSeal } from "../../src/host/record-seal.ts";
+import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { createFromSpec } from "../../src/sandbox/bring-up.ts";
 import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
@@ -23,12 +23,12 @@ export function sandboxesAt(
     engine,
     engineAt: async () => engine,
     clock,
-    folders: sandboxFolders({
+    folders: openSandboxFolders({
       root: folder,
       folder,
       clock,
       parseRecord: parseSandboxRecord,
-      seal: recordSeal(stateFolder),
+      seal: createRecordSeal(stateFolder),
       lockAt: async (file) => kernelLock(file, "swarm test"),
     }),
     probes: probeCache(join(stateFolder, "probes.json"), { parseProbe, clock }),

@@ -15,7 +15,7 @@ for (const { base, tip, limits } of pairs) {
   const seen: string[] = [];
   const unread = await readChangedEntries(objects, {
     ...{ base, tip, limits },
-    see: ({ mode, oldId, id, path }) => void seen.push(`${mode} ${oldId} ${id} ${path}`),
+    onEntry: ({ mode, oldId, id, path }) => void seen.push(`${mode} ${oldId} ${id} ${path}`),
   });
   readings.push({ seen, why: unread?.why ?? null });
 }

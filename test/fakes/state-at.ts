@@ -4,7 +4,7 @@ import type { StateStore } from "../../src/ports/state-store.ts";
 import { parseState } from "../../src/schema/read-document.ts";
 import { fencedLock } from "../../src/state/fenced-lock.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { type OwnedState, type OwnedStateDeps, ownedState } from "../../src/state/owned-state.ts";
+import { type OwnerStateDeps, type OwnerStateWriter, openOwnerState } from "../../src/state/owned-state.ts";
 import { portableLock } from "../../src/state/portable-lock.ts";
 import { type StateFile, stateFile } from "../../src/state/state-file.ts";
 import { stateStore } from "../../src/state/state-store.ts";
@@ -24,7 +24,7 @@ export function stateAt(
   file: StateFile;
   lock: Lock;
   bareLock: Lock;
-  owner: (change?: Partial<OwnedStateDeps>) => OwnedState;
+  owner: (change?: Partial<OwnerStateDeps>) => OwnerStateWriter;
 } {
   const path = join(gitFolder, "state.lock");
   const bare =
@@ -43,6 +43,6 @@ export function stateAt(
     lock,
     bareLock: bare,
     store: stateStore({ file, lock: fenced, clock, ...waits }),
-    owner: (change = {}) => ownedState({ file: stateFile(places, parseState), lock, clock, ...change }),
+    owner: (change = {}) => openOwnerState({ file: stateFile(places, parseState), lock, clock, ...change }),
   };
 }

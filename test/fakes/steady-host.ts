@@ -28,7 +28,7 @@ export class SteadyHost {
   async join(): Promise<Attached> {
     // The end is worth hearing twice.
     const from = this.kept.length - (this.kept.at(-1)?.type === "completion" ? 1 : 0);
-    const facts = await this.#worker.containers.look(this.#worker.id);
+    const facts = await this.#worker.containers.inspect(this.#worker.id);
     if (facts?.state === "exited") await this.#worker.start();
     const line = await attachSoon(this.#worker, from);
     await line.send("credentials", { env: { TOKEN: secret } });

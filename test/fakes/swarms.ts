@@ -99,7 +99,7 @@ export async function leftOnEngine(place: SwarmPlace): Promise<string[]> {
   const marks = marksOf(place);
   if (!marks) return [];
   const names = await volumes.list(marks);
-  const looked = await Promise.all(names.map((name) => containers.look(name)));
+  const looked = await Promise.all(names.map((name) => containers.inspect(name)));
   return [
     ...names,
     ...looked.flatMap((facts) => (facts ? [`container ${facts.name}`] : [])),

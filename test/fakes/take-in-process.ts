@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
-import { type ImportPoint, importBundle } from "../../src/host/take-in.ts";
+import { type ImportCrashPoint, importBundle } from "../../src/host/take-in.ts";
 import type { BundleToImport } from "../../src/ports/work-repository.ts";
 
 /** Takes work in and is killed at a point of it; `storing` is in the middle of the stream. */
 const [commonFolder = "", file = "", point = "", text = ""] = process.argv.slice(2);
 const work: Omit<BundleToImport, "bundle"> = JSON.parse(text);
 
-function dieAt(here: ImportPoint | "storing"): void {
+function dieAt(here: ImportCrashPoint | "storing"): void {
   if (here === point) process.kill(process.pid, "SIGKILL");
 }
 
@@ -17,4 +17,4 @@ async function* bytes(): AsyncGenerator<Uint8Array> {
   }
 }
 
-await importBundle({ commonFolder, reached: dieAt }, { ...work, bundle: bytes() });
+await importBundle({ commonFolder, onPoint: dieAt }, { ...work, bundle: bytes() });

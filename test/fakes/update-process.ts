@@ -32,7 +32,7 @@ const updates: Readonly<Record<string, (change: (state: SwarmState) => SwarmStat
   },
   // As proper-lockfile is ordinarily used: whoever has the lock reads, changes and writes.
   unfenced: async (change) => {
-    await using _held = await bareLock.hold(30_000);
+    await using _held = await bareLock.acquire(30_000);
     await writeUnchecked(change);
   },
   unlocked: writeUnchecked,
@@ -64,8 +64,8 @@ async function writeUnchecked(change: (state: SwarmState) => SwarmState): Promis
 function gatedLock(free: Lock): Lock {
   return {
     ...free,
-    async hold(waitMs, signal) {
-      const held = await free.hold(waitMs, signal);
+    async acquire(waitMs, signal) {
+      const held = await free.acquire(waitMs, signal);
       let asked = 0;
       return {
         ...held,

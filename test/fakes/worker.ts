@@ -164,7 +164,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
       eventually(
         `the end of ${name}`,
         async () => {
-          const facts = await containers.look(id);
+          const facts = await containers.inspect(id);
           return facts === null || facts.state === "exited" ? (facts?.exitCode ?? -1) : null;
         },
         endsWithinMs,

@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { acp } from "../../adapter/agents/acp.ts";
+import { acpAgent } from "../../adapter/agents/acp.ts";
 import type { Turn, TurnEnd } from "../../adapter/agents/agent.ts";
 import { type AcpAgentSide, type AcpAnswers, speakAcp } from "../fakes/acp-program.ts";
 import { type FakeAgentTools, fakeAgentTools } from "../fakes/agent-tools.ts";
 
 const agent = { kind: "acp", command: ["an-agent", "--acp"] };
 const story: Turn = { storyId: "US-001", prompt: "Do it.", continues: false, agent };
-const repair: Turn = { ...story, prompt: "Repair it.", promptAfresh: "Do it; repair.", continues: true };
+const repair: Turn = {
+  ...story,
+  prompt: "Repair it.",
+  promptForNewConversation: "Do it; repair.",
+  continues: true,
+};
 
 interface Stage {
   readonly tools: FakeAgentTools;
@@ -26,7 +31,7 @@ function stage(answers: AcpAnswers = {}, conversation?: string): Stage {
   return {
     tools,
     sides,
-    carryOut: (turn, signal) => acp.turn(turn, tools, signal ?? new AbortController().signal),
+    carryOut: (turn, signal) => acpAgent.runTurn(turn, tools, signal ?? new AbortController().signal),
     sent: (method) =>
       sides.flatMap(({ received }) =>
         received.filter((message) => message.method === method).map(({ params }) => params),
@@ -607,7 +612,7 @@ describe("the end of a turn over the protocol", () => {
       },
     });
 
-    const end = acp.turn(story, tools, new AbortController().signal);
+    const end = acpAgent.runTurn(story, tools, new AbortController().signal);
     await vi.advanceTimersByTimeAsync(10_100);
 
     expect(await end).toEqual({ kind: "ended" });

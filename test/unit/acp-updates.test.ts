@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { endTools, noAcpFacts, readAcpUpdate } from "../../adapter/agents/acp-updates.ts";
+import { applyAcpUpdate, createAcpFacts, endOpenToolCalls } from "../../adapter/agents/acp-updates.ts";
 
 test("of any number of tools the newest are remembered", () => {
-  let facts = noAcpFacts();
+  let facts = createAcpFacts();
   for (let id = 0; id < 5_000; id += 1)
-    facts = readAcpUpdate(facts, { sessionUpdate: "tool_call", toolCallId: `${id}`, title: "a" }).facts;
+    facts = applyAcpUpdate(facts, { sessionUpdate: "tool_call", toolCallId: `${id}`, title: "a" }).facts;
 
-  const left = endTools(facts).map(({ tool }) => tool?.id);
+  const left = endOpenToolCalls(facts).map(({ tool }) => tool?.id);
 
   expect(left).toHaveLength(1_000);
   expect(left.at(-1)).toBe("4999");
@@ -15,5 +15,5 @@ test("of any number of tools the newest are remembered", () => {
 test("a tool whose name is too long to be remembered is left out", () => {
   const call = { sessionUpdate: "tool_call", toolCallId: "x".repeat(10_000), title: "a" };
 
-  expect(readAcpUpdate(noAcpFacts(), call).activities).toEqual([]);
+  expect(applyAcpUpdate(createAcpFacts(), call).activities).toEqual([]);
 });

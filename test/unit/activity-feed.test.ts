@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { activityFeed } from "../../adapter/activity-feed.ts";
-import { Spending } from "../../adapter/spending.ts";
+import { createActivityFeed } from "../../adapter/activity-feed.ts";
+import { UsageTracker } from "../../adapter/spending.ts";
 import type { UsageSoFar } from "../../src/domain/generated/acp.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -11,7 +11,7 @@ const text = (summary: string) => ({ storyId: "US-001", kind: "text", summary })
 describe("what an agent is seen to do", () => {
   test("is at most four things a second, and always the newest", () => {
     const told: string[] = [];
-    const feed = activityFeed(({ summary }) => told.push(summary));
+    const feed = createActivityFeed(({ summary }) => told.push(summary));
 
     for (let at = 0; at < 1_000; at += 10) {
       feed.report(text(`at ${at}`));
@@ -24,7 +24,7 @@ describe("what an agent is seen to do", () => {
 
   test("comes before what is told next", () => {
     const told: string[] = [];
-    const feed = activityFeed(({ summary }) => told.push(summary));
+    const feed = createActivityFeed(({ summary }) => told.push(summary));
     feed.report(text("first"));
     feed.report(text("second"));
 
@@ -38,7 +38,7 @@ describe("what an agent is seen to do", () => {
 
   test("is one line of at most 300 characters without anything that a terminal obeys; nothing is nothing", () => {
     const told: string[] = [];
-    const feed = activityFeed(({ summary }) => told.push(summary));
+    const feed = createActivityFeed(({ summary }) => told.push(summary));
 
     feed.report(text("\u001b[31m \r\n \u0007"));
     feed.report(text(`\u001b]0;owned\u0007one\ntwo ${"x".repeat(400)}`));
@@ -49,7 +49,7 @@ describe("what an agent is seen to do", () => {
   });
 
   test("costs no time to speak of, however long its lines are", () => {
-    const feed = activityFeed(() => {});
+    const feed = createActivityFeed(() => {});
     const line = "\u001b[1mx".repeat(1_600_000);
     const begun = performance.now();
 
@@ -67,7 +67,7 @@ describe("what an attempt has spent", () => {
 
   test("is told once a second and at the end of each turn, and only grows with the turns", () => {
     const told: UsageSoFar[] = [];
-    const spending = new Spending(usage(100, 1), (each) => told.push(each));
+    const spending = new UsageTracker(usage(100, 1), (each) => told.push(each));
 
     spending.note("US-001", usage(10, 0.5));
     spending.note("US-001", usage(20, 0.5));
@@ -92,7 +92,7 @@ describe("what an attempt has spent", () => {
     "what is no count is none: %s",
     (claim) => {
       const told: UsageSoFar[] = [];
-      const spending = new Spending(usage(100), (each) => told.push(each));
+      const spending = new UsageTracker(usage(100), (each) => told.push(each));
 
       spending.note("US-001", usage(claim, Number.isFinite(claim) ? claim : undefined));
 
@@ -102,7 +102,7 @@ describe("what an attempt has spent", () => {
 
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -1])("what is no cost is none: %s", (claim) => {
     const told: UsageSoFar[] = [];
-    const spending = new Spending(usage(100, 2), (each) => told.push(each));
+    const spending = new UsageTracker(usage(100, 2), (each) => told.push(each));
 
     spending.note("US-001", usage(1, claim));
 
@@ -111,7 +111,7 @@ describe("what an attempt has spent", () => {
 
   test("is never more than the protocol can say", () => {
     const told: UsageSoFar[] = [];
-    const spending = new Spending(usage(100, 2), (each) => told.push(each));
+    const spending = new UsageTracker(usage(100, 2), (each) => told.push(each));
 
     spending.note("US-001", usage(1e300, 1e300));
     spending.endTurn("US-001");

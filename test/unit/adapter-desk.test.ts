@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openHostInbox } from "../../adapter/desk.ts";
 import { canonicalRequest } from "../../adapter/request.ts";
-import { Status } from "../../adapter/status.ts";
+import { SupervisorStatus } from "../../adapter/status.ts";
 import { WorkClock } from "../../adapter/work-clock.ts";
 import type { Cancel, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { count } from "../counts.ts";
@@ -40,8 +40,14 @@ const sendings = [
 ];
 
 /** A desk whose listener and owner write down what they are told. */
-function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSeq?: number } = {}) {
-  const status = new Status({ AIMI_SWARM_ID: swarmId, AIMI_ATTEMPT: "1" }, "0.0.0");
+function deskWith({
+  known: acceptedRequest = null,
+  lastSeq = 5,
+}: {
+  known?: string | null;
+  lastSeq?: number;
+} = {}) {
+  const status = new SupervisorStatus({ AIMI_SWARM_ID: swarmId, AIMI_ATTEMPT: "1" }, "0.0.0");
   const journal = { lastSeq };
   const cancels: Cancel["payload"][] = [];
   const complaints: string[] = [];
@@ -49,7 +55,7 @@ function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSe
   let monotonic = 0;
   const clock = new WorkClock(() => monotonic);
   const desk = openHostInbox({
-    ...{ status, known, clock },
+    ...{ status, acceptedRequest, clock },
     journal: {
       get lastSeq() {
         return journal.lastSeq;
@@ -74,7 +80,7 @@ function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSe
     /** What came of the request, as far as it is known now. */
     outcome: () =>
       Promise.race([
-        desk.request(new AbortController().signal).then(
+        desk.waitForRequest(new AbortController().signal).then(
           (payload) => payload,
           (error: Error & { code?: string }) => error.code ?? error.message,
         ),
@@ -87,7 +93,7 @@ function deskWith({ known = null, lastSeq = 5 }: { known?: string | null; lastSe
 
 const isHeard = (seq: number, { desk }: Pick<ReturnType<typeof deskWith>, "desk">): Promise<boolean> =>
   Promise.race([
-    desk.acknowledged(seq, new AbortController().signal).then(() => true),
+    desk.waitForAck(seq, new AbortController().signal).then(() => true),
     new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
   ]);
 
@@ -310,6 +316,6 @@ describe("the desk, whatever the host says", () => {
   test("a request before which it was cancelled is not waited for", async () => {
     const at = deskWith();
 
-    expect(await at.desk.request(AbortSignal.abort())).toBeNull();
+    expect(await at.desk.waitForRequest(AbortSignal.abort())).toBeNull();
   });
 });

@@ -1,17 +1,17 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { describe, expect } from "vitest";
-import { journalOf } from "../../adapter/places.ts";
-import { tail } from "../../adapter/tail.ts";
+import { journalPath } from "../../adapter/places.ts";
+import { tailJournal } from "../../adapter/tail.ts";
 import { activity, goodNews, lines, numbered } from "../fakes/acp-talk.ts";
 import { test } from "../fakes/folders.ts";
 
 describe("what an adapter tells people", () => {
   test("is all that happened, or the newest of it", async ({ folder }) => {
     const paths = { workspace: folder, home: folder, aimi: folder, layer: folder };
-    writeFileSync(journalOf(paths), lines(numbered(goodNews(["US-001"]))));
+    writeFileSync(journalPath(paths), lines(numbered(goodNews(["US-001"]))));
     const told = async (last: number | null): Promise<string[]> => {
       const said: string[] = [];
-      await tail(paths, { last, until: null }, (line) => said.push(line));
+      await tailJournal(paths, { last, until: null }, (line) => said.push(line));
       return said;
     };
 
@@ -25,15 +25,18 @@ describe("what an adapter tells people", () => {
 
   test("goes on as it happens, until nobody wants to know any more", async ({ folder }) => {
     const paths = { workspace: folder, home: folder, aimi: folder, layer: folder };
-    writeFileSync(journalOf(paths), lines(numbered([activity("US-001", "one"), activity("US-001", "two")])));
+    writeFileSync(
+      journalPath(paths),
+      lines(numbered([activity("US-001", "one"), activity("US-001", "two")])),
+    );
     const leaving = new AbortController();
     const said: string[] = [];
 
-    await tail(paths, { last: 1, until: leaving.signal }, (line) => {
+    await tailJournal(paths, { last: 1, until: leaving.signal }, (line) => {
       said.push(line);
       if (said.length === 1)
         setImmediate(() =>
-          appendFileSync(journalOf(paths), lines(numbered([activity("US-001", "three")], 3))),
+          appendFileSync(journalPath(paths), lines(numbered([activity("US-001", "three")], 3))),
         );
       else leaving.abort();
     });

@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
-import { baseImage, rootImage } from "../../src/domain/base-image.ts";
+import { baseImage, rootFilesystemImage } from "../../src/domain/base-image.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { TaskMetadata } from "../../src/domain/generated/tasks.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
-import { movedTo, newSwarm, withContainer } from "../../src/domain/swarm-state.ts";
+import { newSwarm, withContainer, withStatus } from "../../src/domain/swarm-state.ts";
 import { agentsIn, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
 import { agentAccess } from "../../src/swarm/agent-access.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
@@ -63,9 +63,9 @@ function stateWith(...names: readonly string[]) {
 
 describe("before anything starts", () => {
   test("an agent that needs its model is refused without a network, and the flag is named", async () => {
-    const { due, refuse } = access({ network: "none" });
+    const { findAgentsToStart, refuse } = access({ network: "none" });
 
-    const agents = await due([{ task: task("a") }], null, []);
+    const agents = await findAgentsToStart([{ task: task("a") }], null, []);
 
     expect(() => refuse(agents)).toThrow(
       expect.objectContaining({
@@ -79,9 +79,9 @@ describe("before anything starts", () => {
   test.each(["gateway", "bridge", "agents"])(
     "an agent that nothing lets in is refused on the network %s; its task file and the variables are named",
     async (network) => {
-      const { due, refuse } = access({ network, env: { GITHUB_TOKEN: "x" } });
+      const { findAgentsToStart, refuse } = access({ network, env: { GITHUB_TOKEN: "x" } });
 
-      const agents = await due([{ task: task("a") }], null, []);
+      const agents = await findAgentsToStart([{ task: task("a") }], null, []);
 
       expect(() => refuse(agents)).toThrow(
         expect.objectContaining({
@@ -99,7 +99,7 @@ describe("before anything starts", () => {
   test("an address that the gateway cannot call is refused, and without a gateway it is the agent's own matter", async () => {
     const env = { ANTHROPIC_API_KEY: "sesame", ANTHROPIC_BASE_URL: "http://localhost:4000" };
     const at = (network: string, own: Readonly<Record<string, string>>) => access({ network, env: own });
-    const agents = await at("gateway", env).due([{ task: task("a") }], null, []);
+    const agents = await at("gateway", env).findAgentsToStart([{ task: task("a") }], null, []);
 
     expect(() => at("gateway", env).refuse(agents)).toThrow(
       expect.objectContaining({
@@ -117,16 +117,20 @@ describe("before anything starts", () => {
     const own = task("a", { kind: "claude", env: { ANTHROPIC_API_KEY: "of a trusted task file" } });
 
     for (const network of ["gateway", "bridge"]) {
-      const { due, refuse } = access({ network, env: {} });
-      const agents = await due([{ task: own }], null, []);
+      const { findAgentsToStart, refuse } = access({ network, env: {} });
+      const agents = await findAgentsToStart([{ task: own }], null, []);
       expect(() => refuse(agents)).not.toThrow();
     }
   });
 
   test("agents that need neither are not asked", async () => {
-    const { due, refuse } = access({ network: "none", env: {} });
+    const { findAgentsToStart, refuse } = access({ network: "none", env: {} });
 
-    const agents = await due([{ task: task("a", { kind: "script", script: "s.json" }) }], null, []);
+    const agents = await findAgentsToStart(
+      [{ task: task("a", { kind: "script", script: "s.json" }) }],
+      null,
+      [],
+    );
 
     expect(agents).toHaveLength(1);
     expect(() => refuse(agents)).not.toThrow();
@@ -135,8 +139,8 @@ describe("before anything starts", () => {
   test("what is said is what the gateway calls and lets out, or what is open and goes where", async () => {
     const works = [{ task: task("a", undefined, ["example.org:8443"]) }];
     const said = async (network: string) => {
-      const { due, describe: say } = access({ network, allow: ["pypi"] });
-      return [say(await due(works, null, [])), say([])];
+      const { findAgentsToStart, describe: say } = access({ network, allow: ["pypi"] });
+      return [say(await findAgentsToStart(works, null, [])), say([])];
     };
 
     const [byGateway, ofNobody] = await said("gateway");
@@ -157,12 +161,12 @@ describe("before anything starts", () => {
   });
 
   test("what goes on may reach what its task file allows now, whatever it was asked", async () => {
-    const { due } = access({
+    const { findAgentsToStart } = access({
       requests: { "asked-1": { kind: "script" } },
       tasks: [task("asked", undefined, ["npm"])],
     });
 
-    expect(await due([], stateWith("asked", "gone"), [])).toEqual([
+    expect(await findAgentsToStart([], stateWith("asked", "gone"), [])).toEqual([
       { file: ".aimi/tasks/asked-tasks.json", agent: { kind: "script" }, allow: ["npm"] },
     ]);
   });
@@ -170,11 +174,11 @@ describe("before anything starts", () => {
   test("what goes on counts as it was asked for, what ended does not, and what is tried again does", async () => {
     const open = stateWith("asked", "waiting", "ended", "failed");
     const containers = open.containers.map((record) => {
-      const failed = movedTo(record, "failed", { code: "AGENT_CRASH", message: "x" }, now);
+      const failed = withStatus(record, "failed", { code: "AGENT_CRASH", message: "x" }, now);
       return /ended|failed/.test(record.containerName) ? failed : record;
     });
     const {
-      due,
+      findAgentsToStart,
       describe: say,
       inImage,
     } = access({
@@ -187,7 +191,7 @@ describe("before anything starts", () => {
       ],
     });
 
-    const agents = await due([], { ...open, containers }, ["aimi-111111-0b7e6a-failed"]);
+    const agents = await findAgentsToStart([], { ...open, containers }, ["aimi-111111-0b7e6a-failed"]);
 
     expect(agents.map(({ file, agent: { kind } }) => `${file.split("/").at(-1)} ${kind}`)).toEqual([
       "asked-tasks.json script",
@@ -231,7 +235,7 @@ describe("the base image", () => {
   test("gets the agents that are needed beside those that it has, says so, and keeps them", async () => {
     const engine = fakeEngine();
     const { images } = await engine.open();
-    await images.import(packFiles([]), { tag: rootImage, labels: {} });
+    await images.import(packFiles([]), { tag: rootFilesystemImage, labels: {} });
     const steps: string[] = [];
     const ensure = (agents: readonly string[] | null, withAgents: readonly string[] = []) =>
       ensureBaseImage(
@@ -249,7 +253,7 @@ describe("the base image", () => {
             },
           },
           lock: {
-            hold: async () => ({ confirm: async () => {}, [Symbol.asyncDispose]: async () => {} }),
+            acquire: async () => ({ confirm: async () => {}, [Symbol.asyncDispose]: async () => {} }),
             holder: async () => null,
           },
         },

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { claude } from "../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../adapter/agents/claude.ts";
 import {
-  accessesOf,
-  accessOf,
+  type AgentSpec,
   credentialsOf,
   describeCredentials,
-  imageAgentOf,
-  type NamedAgent,
+  findAgentPackageKey,
+  findAgentVariables,
+  findVariablesOfAgents,
 } from "../../src/domain/agent-credentials.ts";
 import { agentPackages } from "../../src/domain/base-image.ts";
-import { describeNetwork, needsNetwork, workerNetwork } from "../../src/domain/worker-network.ts";
+import { findNetworkWarning, needsModelApi, parseWorkerNetwork } from "../../src/domain/worker-network.ts";
 
-const acp = (...command: string[]): NamedAgent => ({ kind: "acp", command });
-const claudeCode: NamedAgent = { kind: "claude" };
+const acp = (...command: string[]): AgentSpec => ({ kind: "acp", command });
+const claudeCode: AgentSpec = { kind: "claude" };
 
 /** An environment that has everything, and what must never leave it. */
 const rich: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ const rich: Readonly<Record<string, string>> = {
 };
 
 describe("what goes into an agent's environment", () => {
-  test.each<[string, NamedAgent, string[]]>([
+  test.each<[string, AgentSpec, string[]]>([
     ["Claude Code", claudeCode, ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"]],
     [
       "Claude's agent of the protocol",
@@ -59,7 +59,7 @@ describe("what goes into an agent's environment", () => {
 
     expect(Object.keys(handed ?? {})).toEqual(variables);
     expect(Object.values(handed ?? {})).not.toContain("never");
-    expect(accessOf(agent, (name) => name in rich)).toMatchObject({ variables, missing: [] });
+    expect(findAgentVariables(agent, (name) => name in rich)).toMatchObject({ variables, missing: [] });
   });
 
   test("one secret is enough, and it is the one that the agent would prefer", () => {
@@ -76,13 +76,13 @@ describe("what goes into an agent's environment", () => {
     const env = { ANTHROPIC_BASE_URL: "https://models.example", ANTHROPIC_API_KEY: "" };
 
     expect(credentialsOf(claudeCode, env)).toBeNull();
-    expect(accessOf(claudeCode, (name) => name === "ANTHROPIC_BASE_URL")).toEqual({
+    expect(findAgentVariables(claudeCode, (name) => name === "ANTHROPIC_BASE_URL")).toEqual({
       ...{ agent: "claude", variables: [] },
       missing: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
     });
     // What Claude Code is let in by is known at two places.
-    expect(claude.needsOneOf).toEqual(
-      expect.arrayContaining([...(accessOf(claudeCode, () => false)?.missing ?? [])]),
+    expect(claudeAgent.needsOneOf).toEqual(
+      expect.arrayContaining([...(findAgentVariables(claudeCode, () => false)?.missing ?? [])]),
     );
   });
 
@@ -92,19 +92,19 @@ describe("what goes into an agent's environment", () => {
       const agent = { ...claudeCode, env: { [name]: "own" } };
 
       expect(credentialsOf(agent, rich)).toBeNull();
-      expect(accessOf(agent, () => false)).toEqual({ agent: "claude", variables: [], missing: [] });
+      expect(findAgentVariables(agent, () => false)).toEqual({ agent: "claude", variables: [], missing: [] });
     },
   );
 
   test.each(["script", "command"])("an agent of the kind %s calls no model that we know of", (kind) => {
-    expect(accessOf({ kind, command: ["gemini"] }, () => true)).toBeNull();
+    expect(findAgentVariables({ kind, command: ["gemini"] }, () => true)).toBeNull();
     expect(credentialsOf({ kind, command: ["gemini"] }, rich)).toBeNull();
   });
 
   test("is said once for each agent, by names alone", () => {
     const agents = [claudeCode, acp("gemini"), { kind: "script" }, { ...claudeCode }, acp("a\u001b[31mb")];
 
-    const lines = accessesOf(agents, (name) => name in rich).map(describeCredentials);
+    const lines = findVariablesOfAgents(agents, (name) => name in rich).map(describeCredentials);
 
     expect(lines).toEqual([
       "claude: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_MODEL go into the agent's own environment inside its sandbox (in memory only), where the agent can read them",
@@ -122,28 +122,30 @@ describe("what goes into an agent's environment", () => {
       ...["claude-agent-acp", "codex-acp", "gemini", "opencode"].map((name) => acp(name)),
     ];
 
-    expect(agents.map(imageAgentOf).filter((name) => name === null || !(name in agentPackages))).toEqual([]);
-    expect(imageAgentOf(acp("my-agent"))).toBeNull();
-    expect(imageAgentOf({ kind: "script" })).toBeNull();
+    expect(
+      agents.map(findAgentPackageKey).filter((name) => name === null || !(name in agentPackages)),
+    ).toEqual([]);
+    expect(findAgentPackageKey(acp("my-agent"))).toBeNull();
+    expect(findAgentPackageKey({ kind: "script" })).toBeNull();
   });
 });
 
 describe("the network of workers", () => {
   test("is none, the gateway, the engine's own, or one by its name", () => {
-    expect(["none", "gateway", "bridge", "agents"].map(workerNetwork)).toEqual([
+    expect(["none", "gateway", "bridge", "agents"].map(parseWorkerNetwork)).toEqual([
       { kind: "none" },
       { kind: "gateway" },
       { kind: "bridge" },
       { kind: "named", name: "agents" },
     ]);
-    expect(["claude", "acp", "command", "script"].map(needsNetwork)).toEqual([true, true, false, false]);
+    expect(["claude", "acp", "command", "script"].map(needsModelApi)).toEqual([true, true, false, false]);
   });
 
   test("is said to be unfiltered wherever nobody stands before it", () => {
-    expect(["none", "gateway"].map(describeNetwork)).toEqual([null, null]);
-    expect(describeNetwork("bridge")).toContain(
+    expect(["none", "gateway"].map(findNetworkWarning)).toEqual([null, null]);
+    expect(findNetworkWarning("bridge")).toContain(
       "network bridge: NOT filtered, the programs in these sandboxes can reach the internet",
     );
-    expect(describeNetwork("agents")).toMatch(/^network agents: NOT filtered, .*--network gateway/);
+    expect(findNetworkWarning("agents")).toMatch(/^network agents: NOT filtered, .*--network gateway/);
   });
 });

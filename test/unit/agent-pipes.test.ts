@@ -9,12 +9,12 @@ import { test as base, describe, expect } from "vitest";
 import { startProgram } from "../../adapter/agent-program.ts";
 import { runAsAgent } from "../../adapter/agent-user.ts";
 import type { AgentProgram } from "../../adapter/agents/agent.ts";
-import { claude } from "../../adapter/agents/claude.ts";
-import { command } from "../../adapter/agents/command.ts";
-import type { CommandLimit } from "../../adapter/git.ts";
-import { readPlainFile } from "../../adapter/plain-file.ts";
+import { claudeAgent } from "../../adapter/agents/claude.ts";
+import { commandAgent } from "../../adapter/agents/command.ts";
+import type { StartTimeLimit } from "../../adapter/git.ts";
+import { readRegularFileScript } from "../../adapter/plain-file.ts";
 import { prepareWorkspace } from "../../adapter/prepare-workspace.ts";
-import { TimeOver } from "../../adapter/work-clock.ts";
+import { TimeLimitReached } from "../../adapter/work-clock.ts";
 import {
   commandStateScript,
   killCommandScript,
@@ -48,9 +48,9 @@ const test = base.extend<{ folder: string }>({
   },
 });
 
-function limit(ms = waitsMs): ReturnType<CommandLimit> {
+function limit(ms = waitsMs): ReturnType<StartTimeLimit> {
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(new TimeOver(ms)), waitsMs);
+  const timer = setTimeout(() => over.abort(new TimeLimitReached(ms)), waitsMs);
   return { signal: over.signal, [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
@@ -94,7 +94,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     const tools = { ...fakeAgentTools({ run: () => {} }), start };
     using limited = limit();
 
-    const end = await command.turn(
+    const end = await commandAgent.runTurn(
       turn(
         ["sh", "-c", '[ "$(cat "$AIMI_PROMPT_FILE")" = "the prompt" ] && [ -f "$AIMI_PROMPT_FILE" ]'],
         storyId,
@@ -122,14 +122,16 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     const tools = fakeAgentTools({
       run: (program) => void program.inputEnded.then(() => program.end(1, "No space left on device\n")),
     });
-    expect(await command.turn(turn(["true"], "US-001"), tools, new AbortController().signal)).toEqual({
-      ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: "the agent's prompt could not be written to /tmp: No space left on device",
-    });
+    expect(await commandAgent.runTurn(turn(["true"], "US-001"), tools, new AbortController().signal)).toEqual(
+      {
+        ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
+        message: "the agent's prompt could not be written to /tmp: No space left on device",
+      },
+    );
 
     const stop = new AbortController();
     const waiting = fakeAgentTools({ run: () => stop.abort() });
-    expect(await command.turn(turn(["true"], "US-001"), waiting, stop.signal)).toMatchObject({
+    expect(await commandAgent.runTurn(turn(["true"], "US-001"), waiting, stop.signal)).toMatchObject({
       kind: "failed",
     });
     expect(waiting.programs.map(({ signals }) => signals)).toEqual([["kill"]]);
@@ -149,7 +151,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
       symlinkSync(file(target), file(link));
     const read = async (name: string) => {
       using limited = limit();
-      const words = ["sh", "-c", readPlainFile, "sh", file(name)];
+      const words = ["sh", "-c", readRegularFileScript, "sh", file(name)];
       const { end, stdout } = await runAsAgent({
         command: words,
         env,
@@ -241,7 +243,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     symlinkSync(outside, join(at, ".git/shallow"));
     give(at);
 
-    await workspaceOf(folder, preparation).settle();
+    await workspaceOf(folder, preparation).restoreBranch();
 
     expect([existsSync(join(at, ".git/shallow")), existsSync(outside)]).toEqual([false, true]);
   });
@@ -264,7 +266,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
       conversation: id,
       run: (program) => program.end(1),
     });
-    const ask = async (words: readonly string[]) => {
+    const runCommand = async (words: readonly string[]) => {
       using limited = limit();
       const { end, stdout } = await runAsAgent({
         ...{ command: words, env: { ...env, HOME: folder }, folder: "/", deadline: limited.signal },
@@ -273,13 +275,13 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     };
     const asked = { ...turn([], "US-001"), agent: { kind: "claude" as const }, continues: true };
 
-    await claude.turn(asked, { ...tools, ask }, new AbortController().signal);
+    await claudeAgent.runTurn(asked, { ...tools, runCommand }, new AbortController().signal);
     expect(tools.programs[0]?.command).toContain("--session-id");
     expect(existsSync(conversation)).toBe(false);
 
     writeFileSync(conversation, "{}\n");
     const again = fakeAgentTools({ conversation: id, run: (program) => program.end(0) });
-    await claude.turn(asked, { ...again, ask }, new AbortController().signal);
+    await claudeAgent.runTurn(asked, { ...again, runCommand }, new AbortController().signal);
     expect(again.programs[0]?.command).toContain("--resume");
   });
 });

@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { startProgram } from "../../adapter/agent-program.ts";
-import { exitOf, runAsAgent, startAsAgent } from "../../adapter/agent-user.ts";
-import { command } from "../../adapter/agents/command.ts";
+import { runAsAgent, startAsAgent, waitForExit } from "../../adapter/agent-user.ts";
+import { commandAgent } from "../../adapter/agents/command.ts";
 import { openJsonRpc } from "../../adapter/agents/json-rpc.ts";
 import { exitCodeOf } from "../../adapter/program-end.ts";
-import { TimeOver } from "../../adapter/work-clock.ts";
+import { TimeLimitReached } from "../../adapter/work-clock.ts";
 import { fakeAgentTools } from "../fakes/agent-tools.ts";
 
 const exited = (code: number) => ({ kind: "exited", code }) as const;
@@ -35,7 +35,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
 
   test("control: what nobody reads when a program ends is gone", async () => {
     const child = startAsAgent({ command: ["echo", "first"], env, folder: "/" });
-    await exitOf(child);
+    await waitForExit(child);
 
     expect(await Array.fromAsync(child.stdout)).toEqual([]);
   });
@@ -70,7 +70,12 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   });
 
   const reasons: readonly [string, unknown, unknown, string][] = [
-    ["deadline", new TimeOver(120_000), { kind: "deadline", ms: 120_000 }, "git took longer than 2 min 0 s"],
+    [
+      "deadline",
+      new TimeLimitReached(120_000),
+      { kind: "deadline", ms: 120_000 },
+      "git took longer than 2 min 0 s",
+    ],
     [
       "halt",
       { reason: "asked to stop" },
@@ -108,7 +113,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     const tools = fakeAgentTools({ run: () => {} });
 
     const real = { ...tools, start: (words: readonly string[]) => start(...words) };
-    const end = await command.turn(turn, real, new AbortController().signal);
+    const end = await commandAgent.runTurn(turn, real, new AbortController().signal);
 
     expect(end).toEqual({ kind: "ended" });
   });

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { NamedAgent } from "../../src/domain/agent-credentials.ts";
-import { type ReachSettings, reachOf } from "../../src/domain/agent-reach.ts";
-import { presets } from "../../src/domain/egress.ts";
+import type { AgentSpec } from "../../src/domain/agent-credentials.ts";
+import { type AgentAccessSettings, findAgentAccess } from "../../src/domain/agent-reach.ts";
+import { egressPresets } from "../../src/domain/egress.ts";
 
-const claude: NamedAgent = { kind: "claude" };
-const script: NamedAgent = { kind: "script" };
-const gemini: NamedAgent = { kind: "acp", command: ["gemini", "--acp"] };
+const claude: AgentSpec = { kind: "claude" };
+const script: AgentSpec = { kind: "script" };
+const gemini: AgentSpec = { kind: "acp", command: ["gemini", "--acp"] };
 
 /** With a key that must not be seen anywhere. */
 const withKey = { ANTHROPIC_API_KEY: "sesame", GITHUB_TOKEN: "sesame" };
 const claudeSecrets = ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-function settings(change: Partial<ReachSettings> = {}): ReachSettings {
+function settings(change: Partial<AgentAccessSettings> = {}): AgentAccessSettings {
   return {
     ...{ network: "gateway", allow: [], modelEndpoints: [] },
     ...{ "credentials.anthropic": null, "credentials.openai": null, "credentials.google": null },
@@ -21,8 +21,11 @@ function settings(change: Partial<ReachSettings> = {}): ReachSettings {
 
 describe("what agents reach by the gateway", () => {
   test("is their model's API, by a key that stays outside their sandboxes", () => {
-    const one = reachOf([claude], [], settings(), withKey);
-    const two = reachOf([claude, gemini, claude], [], settings(), { ...withKey, GEMINI_API_KEY: "sesame" });
+    const one = findAgentAccess([claude], [], settings(), withKey);
+    const two = findAgentAccess([claude, gemini, claude], [], settings(), {
+      ...withKey,
+      GEMINI_API_KEY: "sesame",
+    });
 
     expect(one).toEqual({
       lines: [
@@ -38,26 +41,30 @@ describe("what agents reach by the gateway", () => {
   });
 
   test("is nothing without a key, and the variables of which one would do are named", () => {
-    expect(reachOf([claude, claude], [], settings(), { GITHUB_TOKEN: "x" })).toEqual({
+    expect(findAgentAccess([claude, claude], [], settings(), { GITHUB_TOKEN: "x" })).toEqual({
       ...{ lines: [], problems: [] },
       missing: [{ agent: "claude", variables: claudeSecrets }],
     });
-    expect(reachOf([claude], [], settings(), { ANTHROPIC_API_KEY: "" }).missing).toHaveLength(1);
+    expect(findAgentAccess([claude], [], settings(), { ANTHROPIC_API_KEY: "" }).missing).toHaveLength(1);
   });
 
   test("is nothing of theirs where nobody knows whose models they call, and no key is asked for", () => {
-    const unknown: NamedAgent[] = [
+    const unknown: AgentSpec[] = [
       { kind: "acp", command: ["constructor"] },
       { kind: "command", command: ["claude"] },
     ];
 
-    expect(reachOf(unknown, [], settings(), withKey)).toEqual({ lines: [], missing: [], problems: [] });
+    expect(findAgentAccess(unknown, [], settings(), withKey)).toEqual({
+      lines: [],
+      missing: [],
+      problems: [],
+    });
   });
 
   test("is their model's API, too, where only the settings say where the key is", () => {
     const reference = { "credentials.anthropic": "cmd:pass show sesame" };
 
-    const reach = reachOf([claude], [], settings(reference), {});
+    const reach = findAgentAccess([claude], [], settings(reference), {});
 
     expect(reach).toMatchObject({
       lines: [expect.stringMatching(/^claude calls api\.anthropic\.com through the gateway with cmd:pass/)],
@@ -68,7 +75,7 @@ describe("what agents reach by the gateway", () => {
   });
 
   test("is what was allowed beside it: each word once, presets by what they open, hosts with their port", () => {
-    const { lines } = reachOf(
+    const { lines } = findAgentAccess(
       [claude],
       ["npm", "example.org:8443", "github"],
       settings({ allow: ["npm", "Example.com", "example.com:443"] }),
@@ -77,23 +84,25 @@ describe("what agents reach by the gateway", () => {
 
     expect(lines).toEqual([
       expect.stringContaining("api.anthropic.com"),
-      `in addition to model APIs, the gateway allows: npm (${presets["npm"]?.opens}), example.com:443, example.org:8443, github (${presets["github"]?.opens})`,
+      `in addition to model APIs, the gateway allows: npm (${egressPresets["npm"]?.description}), example.com:443, example.org:8443, github (${egressPresets["github"]?.description})`,
     ]);
   });
 
   test.each(["__proto__", "constructor", "169.254.169.254", "*.example.com", "", "npm\nexample.org"])(
     "is not what opens nothing: %j",
     (word) => {
-      expect(reachOf([claude], [word], settings(), withKey).lines).toHaveLength(1);
-      expect(reachOf([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
+      expect(findAgentAccess([claude], [word], settings(), withKey).lines).toHaveLength(1);
+      expect(findAgentAccess([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
         /the gateway allows: pypi \(packages of Python\)$/,
       );
     },
   );
 
   test("is told of each preset in words", () => {
-    for (const [name, { opens }] of Object.entries(presets))
-      expect(reachOf([claude], [name], settings(), withKey).lines.at(-1)).toContain(`${name} (${opens})`);
+    for (const [name, { description }] of Object.entries(egressPresets))
+      expect(findAgentAccess([claude], [name], settings(), withKey).lines.at(-1)).toContain(
+        `${name} (${description})`,
+      );
   });
 
   test.each([
@@ -101,7 +110,10 @@ describe("what agents reach by the gateway", () => {
     ["http://127.0.0.1:4000", "the container itself"],
     ["https://user:sesame@models.example", "without a user name and a password"],
   ])("is no address like %s: a problem with the variable's name", (address, expected) => {
-    const { problems } = reachOf([claude], [], settings(), { ...withKey, ANTHROPIC_BASE_URL: address });
+    const { problems } = findAgentAccess([claude], [], settings(), {
+      ...withKey,
+      ANTHROPIC_BASE_URL: address,
+    });
 
     expect(problems).toEqual([
       {
@@ -115,21 +127,21 @@ describe("what agents reach by the gateway", () => {
   test("is another address of the user's, in place of the company's", () => {
     const env = { ...withKey, ANTHROPIC_BASE_URL: "https://models.example/anthropic" };
 
-    expect(reachOf([claude], [], settings(), env)).toMatchObject({
+    expect(findAgentAccess([claude], [], settings(), env)).toMatchObject({
       lines: [expect.stringMatching(/^claude calls models\.example through the gateway/)],
       problems: [],
     });
   });
 
   test("is nobody's business where no agent is due, whatever is allowed", () => {
-    expect(reachOf([], [], settings({ allow: ["npm"] }), withKey)).toEqual({
+    expect(findAgentAccess([], [], settings({ allow: ["npm"] }), withKey)).toEqual({
       ...{ lines: [], missing: [], problems: [] },
     });
   });
 
   test("is, of a script, only what was allowed", () => {
-    expect(reachOf([script], [], settings(), withKey).lines).toEqual([]);
-    expect(reachOf([script], ["pypi"], settings(), withKey)).toEqual({
+    expect(findAgentAccess([script], [], settings(), withKey).lines).toEqual([]);
+    expect(findAgentAccess([script], ["pypi"], settings(), withKey)).toEqual({
       lines: ["in addition to model APIs, the gateway allows: pypi (packages of Python)"],
       ...{ missing: [], problems: [] },
     });
@@ -138,7 +150,12 @@ describe("what agents reach by the gateway", () => {
 
 describe("what agents reach without a gateway", () => {
   test("on the engine's own network is everything, and their variables go into them", () => {
-    const reach = reachOf([claude, claude, script], ["npm"], settings({ network: "bridge" }), withKey);
+    const reach = findAgentAccess(
+      [claude, claude, script],
+      ["npm"],
+      settings({ network: "bridge" }),
+      withKey,
+    );
 
     expect(reach).toEqual({
       lines: [
@@ -151,7 +168,7 @@ describe("what agents reach without a gateway", () => {
   });
 
   test("is not said to be let in by a key that is not there", () => {
-    expect(reachOf([claude], [], settings({ network: "agents" }), {}).missing).toEqual([
+    expect(findAgentAccess([claude], [], settings({ network: "agents" }), {}).missing).toEqual([
       { agent: "claude", variables: claudeSecrets },
     ]);
   });
@@ -159,16 +176,18 @@ describe("what agents reach without a gateway", () => {
   test("may be an address on this machine, which their own sandbox may well have", () => {
     const env = { ...withKey, ANTHROPIC_BASE_URL: "http://localhost:4000" };
 
-    expect(reachOf([claude], [], settings({ network: "bridge" }), env).problems).toEqual([]);
+    expect(findAgentAccess([claude], [], settings({ network: "bridge" }), env).problems).toEqual([]);
   });
 
   test("without a network is nothing, and of that nothing is said", () => {
-    expect(reachOf([script], ["npm"], settings({ network: "none", allow: ["pypi"] }), withKey)).toEqual({
+    expect(
+      findAgentAccess([script], ["npm"], settings({ network: "none", allow: ["pypi"] }), withKey),
+    ).toEqual({
       ...{ lines: [], missing: [], problems: [] },
     });
   });
 
   test.each(["none", "bridge", "agents"])("is nobody's business where no agent is due: %s", (network) => {
-    expect(reachOf([], ["npm"], settings({ network }), withKey).lines).toEqual([]);
+    expect(findAgentAccess([], ["npm"], settings({ network }), withKey).lines).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findRights } from "../../src/sandbox/agent-shell.ts";
+import { findExcessRights } from "../../src/sandbox/agent-shell.ts";
 
 const none = "0000000000000000";
 
@@ -26,6 +26,6 @@ test.for<[title: string, status: string, problem: string | null]>([
   ["another group", status({ Gid: "0\t0\t0\t0" }), "user"],
   ["nothing that could be read", "", "user"],
 ])("whoever comes in with %s is told apart", ([, text, problem]) => {
-  if (problem === null) expect(findRights(text)).toBeNull();
-  else expect(findRights(text)).toContain(problem);
+  if (problem === null) expect(findExcessRights(text)).toBeNull();
+  else expect(findExcessRights(text)).toContain(problem);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
 import { flagSettings } from "../../src/cli/setting-flags.ts";
-import { splitProgram } from "../../src/cli/split-program.ts";
+import { splitCommandLine } from "../../src/cli/split-program.ts";
 import { agentOfSettings, findAgentProblem } from "../../src/domain/default-agent.ts";
 
 describe("the words after --", () => {
@@ -18,7 +18,10 @@ describe("the words after --", () => {
   ])("%s", (typed, own, program) => {
     const wordsOf = (text: string): string[] => text.split(" ").filter(Boolean);
 
-    expect(splitProgram(wordsOf(typed), commands)).toEqual({ own: wordsOf(own), program: wordsOf(program) });
+    expect(splitCommandLine(wordsOf(typed), commands)).toEqual({
+      swarmWords: wordsOf(own),
+      program: wordsOf(program),
+    });
   });
 });
 

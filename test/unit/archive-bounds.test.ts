@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
 import { type ArchiveLimits, readArchive } from "../../src/archive/read-archive.ts";
-import { type Unpacked, unpackArchive } from "../../src/archive/unpack-archive.ts";
+import { type UnpackResult, unpackArchive } from "../../src/archive/unpack-archive.ts";
 import { test } from "../fakes/folders.ts";
 
 function file(path: string, size = 0): PackedFile {
@@ -14,7 +14,7 @@ async function unpacked(
   folder: string,
   files: readonly PackedFile[],
   limits: ArchiveLimits,
-): Promise<Unpacked> {
+): Promise<UnpackResult> {
   return unpackArchive(packFiles(files), { into: join(folder, "out"), limits, leaveOut: true });
 }
 

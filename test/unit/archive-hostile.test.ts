@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { ArchiveLimits } from "../../src/archive/read-archive.ts";
-import { type Unpacked, unpackArchive } from "../../src/archive/unpack-archive.ts";
+import { type UnpackResult, unpackArchive } from "../../src/archive/unpack-archive.ts";
 import { isError } from "../../src/domain/errors.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
@@ -389,7 +389,7 @@ describe("an archive with something odd in it that does no harm", () => {
       { into: join(below, "out"), limits, leaveOut: true },
     );
 
-    expect(unpacked).toEqual<Unpacked>({
+    expect(unpacked).toEqual<UnpackResult>({
       files: ["a", "z"],
       bytes: 11,
       leftOut: [

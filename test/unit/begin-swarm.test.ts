@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { EngineRef } from "../../src/domain/generated/swarm-state.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { openCommands } from "../../src/domain/wishes.ts";
+import { findPendingCommands } from "../../src/domain/wishes.ts";
 import { type BeginRequest, beginSwarm, type PlannedWork } from "../../src/swarm/begin-swarm.ts";
-import { recallTask } from "../../src/swarm/recall-task.ts";
-import { refuseEnded } from "../../src/swarm/refuse-ended.ts";
+import { findWorkerTask } from "../../src/swarm/recall-task.ts";
+import { refuseEndedTasks } from "../../src/swarm/refuse-ended.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
@@ -42,7 +42,7 @@ async function begun(
         update: async (change) => put(change(await read())),
       },
     },
-    { works: [], isNew: false, left: known ? openCommands(known) : [], ...beginning },
+    { works: [], isNew: false, earlierCommands: known ? findPendingCommands(known) : [], ...beginning },
   );
 }
 
@@ -150,16 +150,16 @@ describe("a task file that has come to its end in a swarm that goes on", () => {
   });
 
   test("is refused with what to type instead", () => {
-    expect(() => refuseEnded([workOf("one")], state("failed"))).toThrow("swarm retry one");
-    expect(() => refuseEnded([workOf("one")], state("completed"))).toThrow("--force");
+    expect(() => refuseEndedTasks([workOf("one")], state("failed"))).toThrow("swarm retry one");
+    expect(() => refuseEndedTasks([workOf("one")], state("completed"))).toThrow("--force");
   });
 
   test("is nobody's obstacle where it is not asked for, is unfinished, or all is", () => {
-    refuseEnded([workOf("three")], state("failed"));
-    refuseEnded([workOf("one")], state("stopped"));
-    refuseEnded([workOf("one")], null);
+    refuseEndedTasks([workOf("three")], state("failed"));
+    refuseEndedTasks([workOf("one")], state("stopped"));
+    refuseEndedTasks([workOf("one")], null);
     const finished = state("failed");
-    refuseEnded([workOf("one")], { ...finished, containers: finished.containers.slice(0, 1) });
+    refuseEndedTasks([workOf("one")], { ...finished, containers: finished.containers.slice(0, 1) });
   });
 });
 
@@ -168,7 +168,7 @@ describe("the task of a worker", () => {
   const edited = { ...file, taskFile: taskFileWith({ stories: [storyWith({ id: "US-009" })] }) };
   const record = recordWith({ taskFilePath: file.path, attempt: 2 });
   const recalled = (asked: readonly number[], now: LoadedTask | null) =>
-    recallTask(
+    findWorkerTask(
       {
         loadTask: async () => now,
         findRequest: async ({ attempt }) =>

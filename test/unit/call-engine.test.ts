@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { describe, expect, test } from "vitest";
-import { callerFor } from "../../src/docker/call-engine.ts";
+import { createEngineCaller } from "../../src/docker/call-engine.ts";
 
 const id = "ab".repeat(32);
 const frozen = { Id: id, Names: ["/aimi-one"] };
@@ -13,7 +13,7 @@ function caller(listed: readonly object[] | Error) {
     if (listed instanceof Error) throw listed;
     return listed;
   };
-  const call = callerFor({
+  const call = createEngineCaller({
     docker: { listContainers } as unknown as Docker,
     endpoint: "unix:///there",
     killStartingPrograms: async (container) => ended.push(container),

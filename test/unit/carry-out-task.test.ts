@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { CannotWork } from "../../adapter/cannot-work.ts";
+import { FatalWorkerError } from "../../adapter/cannot-work.ts";
 import { executeTask, type TaskDeps } from "../../adapter/carry-out-task.ts";
-import { TaskLimit } from "../../adapter/task-limit.ts";
+import { TaskLimitReached } from "../../adapter/task-limit.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
@@ -29,7 +29,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: Tas
 }
 
 const over = (leaves: "result" | "nothing") =>
-  AbortSignal.abort(new TaskLimit("AGENT_LIMIT_REACHED", "the time is over", leaves));
+  AbortSignal.abort(new TaskLimitReached("AGENT_LIMIT_REACHED", "the time is over", leaves));
 
 describe("a limit of the task that comes between two stories", () => {
   test("changes nothing of a task whose stories are all completed", async () => {
@@ -54,7 +54,7 @@ describe("a limit of the task that comes between two stories", () => {
 
     const end = executeTask(deps, over("nothing"));
 
-    await expect(end).rejects.toThrow(CannotWork);
+    await expect(end).rejects.toThrow(FatalWorkerError);
     await expect(end).rejects.toMatchObject({ code: "AGENT_LIMIT_REACHED" });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { withChange } from "../../src/domain/swarm-state.ts";
+import { withChangedRecord } from "../../src/domain/swarm-state.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { type CheckStateDeps, checkState } from "../../src/swarm/check-state.ts";
 import { type RepairDeps, repairState } from "../../src/swarm/repair-state.ts";
@@ -63,7 +63,7 @@ describe("swarm state check", () => {
     const { store } = stateAt(folder);
     await store.create(swarmOf(1));
     await store.update((state) =>
-      withChange(state, worker(1).containerName, { containerId: id, status: "running" }, now),
+      withChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
     );
     const engine = fakeEngine();
     const actions = async (): Promise<string[]> =>
@@ -161,7 +161,7 @@ describe("swarm state repair", () => {
     const { store } = stateAt(folder);
     await store.create(swarmOf(2));
     await store.update((state) =>
-      withChange(state, worker(1).containerName, { containerId: id, status: "running" }, now),
+      withChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
     );
 
     const { result, corrected, state } = await repairState(repairDeps(folder), request);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chooseRuntime, type Measurement } from "../../src/domain/choose-runtime.ts";
+import { chooseRuntime, type IsolationMeasurement } from "../../src/domain/choose-runtime.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import {
   type IsolationLevel,
-  isAtLeast,
+  isIsolationAtLeast,
   isolationLevels,
   judgeIsolation,
   type Probe,
@@ -41,9 +41,9 @@ const trueSysbox: Probe = {
 const gvisor: Probe = { ...plain, kernelRelease: "4.4.0", seccomp: null, noNewPrivileges: null };
 const toolsFail = [{ step: "ls -la", error: "Invalid argument" }];
 
-function measured(probes: Readonly<Record<string, Probe | string>>): Map<string, Measurement> {
+function measured(probes: Readonly<Record<string, Probe | string>>): Map<string, IsolationMeasurement> {
   return new Map(
-    Object.entries(probes).map(([runtime, probe]): [string, Measurement] => [
+    Object.entries(probes).map(([runtime, probe]): [string, IsolationMeasurement] => [
       runtime,
       typeof probe === "string"
         ? { kind: "failed", reason: probe }
@@ -61,7 +61,7 @@ describe("auto", () => {
       runtime: "sysbox-runc",
       level: "userns",
       evidence: "root in the sandbox is user 165536 on the host",
-      passedOver: [],
+      rejectedRuntimes: [],
     });
   });
 
@@ -83,7 +83,7 @@ describe("auto", () => {
     expect(choice).toMatchObject({
       kind: "chosen",
       runtime: "runsc",
-      passedOver: [expect.stringMatching(`^sysbox-runc: .*${reason}`)],
+      rejectedRuntimes: [expect.stringMatching(`^sysbox-runc: .*${reason}`)],
     });
   });
 
@@ -92,7 +92,7 @@ describe("auto", () => {
 
     expect(chooseRuntime("auto", found)).toMatchObject({
       ...{ kind: "chosen", runtime: "runc", level: "shared-kernel" },
-      passedOver: [
+      rejectedRuntimes: [
         expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
         expect.stringMatching(/^runsc: .*ls -la/),
       ],
@@ -194,8 +194,8 @@ describe("a demand", () => {
         const taken = measurements.get(choice.runtime);
         expect(taken).toMatchObject({ kind: "measured", found: { falseName: null, unconfined: [] } });
         expect(taken?.kind === "measured" && taken.found.level).toBe(choice.level);
-        if (wanted !== "auto") expect(isAtLeast(choice.level, wanted)).toBe(true);
-        expect(choice.passedOver).toHaveLength(asked.indexOf(choice.runtime));
+        if (wanted !== "auto") expect(isIsolationAtLeast(choice.level, wanted)).toBe(true);
+        expect(choice.rejectedRuntimes).toHaveLength(asked.indexOf(choice.runtime));
       }),
     );
   });
@@ -226,7 +226,7 @@ describe("finding the runtime of a sandbox", () => {
   test("one that cannot run a container is passed over by auto, and says so; a demand fails with exit 3", async () => {
     expect(await findWith({ runsc: fails, runc: plain }, "auto")).toMatchObject({
       runtime: "runc",
-      passedOver: [expect.stringContaining("no such file")],
+      rejectedRuntimes: [expect.stringContaining("no such file")],
     });
     await expect(findWith({ runsc: fails, runc: plain }, "strong")).rejects.toMatchObject({
       code: "ISOLATION_UNAVAILABLE",

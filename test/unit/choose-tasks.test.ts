@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { namedFiles, parseChoice } from "../../src/cli/choose-tasks.ts";
+import { findNamedTaskFiles, parseChoice } from "../../src/cli/choose-tasks.ts";
 
 const tasks = ["login", "logout", "old", "2-factor"].map((slug) => ({
   ...{ slug, file: `.aimi/tasks/${slug}-tasks.json`, title: slug, branch: `feat/${slug}`, stories: [] },
@@ -45,6 +45,6 @@ describe("an answer to which task files", () => {
 });
 
 test("task files are named by their place, and in the old spellings", () => {
-  expect(namedFiles(["a"], { file: "b", files: "c, d,,e" })).toEqual(["a", "b", "c", "d", "e"]);
-  expect(namedFiles([], {})).toEqual([]);
+  expect(findNamedTaskFiles(["a"], { file: "b", files: "c, d,,e" })).toEqual(["a", "b", "c", "d", "e"]);
+  expect(findNamedTaskFiles([], {})).toEqual([]);
 });

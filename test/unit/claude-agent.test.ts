@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Turn, TurnEnd } from "../../adapter/agents/agent.ts";
-import { claude } from "../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../adapter/agents/claude.ts";
 import { type FakeAgentTools, type FakeProgram, fakeAgentTools } from "../fakes/agent-tools.ts";
 
 const init = { type: "system", subtype: "init", cwd: "/workspace" };
@@ -10,7 +10,12 @@ const earlier = "11111111-1111-4111-8111-111111111111";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const story: Turn = { storyId: "US-001", prompt: "Do it.", continues: false, agent: { kind: "claude" } };
-const repair: Turn = { ...story, prompt: "Repair it.", promptAfresh: "Do it; repair.", continues: true };
+const repair: Turn = {
+  ...story,
+  prompt: "Repair it.",
+  promptForNewConversation: "Do it; repair.",
+  continues: true,
+};
 
 function succeed(program: FakeProgram): void {
   program.print(init, done);
@@ -18,7 +23,7 @@ function succeed(program: FakeProgram): void {
 }
 
 function carryOut(tools: FakeAgentTools, turn: Turn, signal?: AbortSignal): Promise<TurnEnd> {
-  return claude.turn(turn, tools, signal ?? new AbortController().signal);
+  return claudeAgent.runTurn(turn, tools, signal ?? new AbortController().signal);
 }
 
 describe("a turn of Claude Code", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { TurnFailure, TurnUsage } from "../../adapter/agents/agent.ts";
-import { type ClaudeFacts, claudeFacts, readClaudeEvent } from "../../adapter/agents/claude-events.ts";
-import { type ClaudeExit, judgeClaude } from "../../adapter/agents/claude-verdict.ts";
-import { fieldsOf, type JsonObject } from "../../adapter/agents/fields.ts";
+import { applyClaudeEvent, type ClaudeFacts, createClaudeFacts } from "../../adapter/agents/claude-events.ts";
+import { type ClaudeExit, judgeClaudeRun } from "../../adapter/agents/claude-verdict.ts";
+import { type JsonObject, toJsonObject } from "../../adapter/agents/fields.ts";
 
 // The shapes are those of Claude Code 2.1.326, less what nobody reads.
 const init: JsonObject = { type: "system", subtype: "init", cwd: "/workspace", model: "claude-opus-5-5" };
@@ -76,14 +76,14 @@ function spent(inputTokens: number, costUSD: number): JsonObject {
   };
 }
 
-function fold(events: readonly JsonObject[], start = claudeFacts({ isResumed: false })): ClaudeFacts {
-  return events.reduce((facts: ClaudeFacts, event) => readClaudeEvent(facts, event).facts, start);
+function fold(events: readonly JsonObject[], start = createClaudeFacts({ isResumed: false })): ClaudeFacts {
+  return events.reduce((facts: ClaudeFacts, event) => applyClaudeEvent(facts, event).facts, start);
 }
 
 function told(events: readonly JsonObject[]): string[] {
-  let facts = claudeFacts({ isResumed: false });
+  let facts = createClaudeFacts({ isResumed: false });
   return events.flatMap((event) => {
-    const step = readClaudeEvent(facts, event);
+    const step = applyClaudeEvent(facts, event);
     facts = step.facts;
     return step.activities.map(
       ({ kind, summary, tool }) =>
@@ -93,9 +93,9 @@ function told(events: readonly JsonObject[]): string[] {
 }
 
 function usages(events: readonly JsonObject[], isResumed = false): TurnUsage[] {
-  let facts = claudeFacts({ isResumed });
+  let facts = createClaudeFacts({ isResumed });
   return events.flatMap((event) => {
-    const step = readClaudeEvent(facts, event);
+    const step = applyClaudeEvent(facts, event);
     facts = step.facts;
     return step.usage ? [step.usage] : [];
   });
@@ -289,17 +289,20 @@ const truths: [name: string, events: readonly JsonObject[], exit: ClaudeExit][] 
 
 describe("what a run of Claude Code came to", () => {
   test.each(lies)("%s is what it is", (_name, events, exit, [code, scope, message]) => {
-    const end = judgeClaude(fold(events), exit);
+    const end = judgeClaudeRun(fold(events), exit);
 
     expect(end).toEqual({ kind: "failed", code, scope, message: expect.stringMatching(message) });
   });
 
   test.each(truths)("%s is an end", (_name, events, exit) => {
-    expect(judgeClaude(fold(events), exit)).toEqual({ kind: "ended" });
+    expect(judgeClaudeRun(fold(events), exit)).toEqual({ kind: "ended" });
   });
 
   test("control characters of an API's answer reach nobody", () => {
-    const end = judgeClaude(fold([init, ...apiFailed("unknown", 400, "bad\u001b[31m thing\nmore")]), failed);
+    const end = judgeClaudeRun(
+      fold([init, ...apiFailed("unknown", 400, "bad\u001b[31m thing\nmore")]),
+      failed,
+    );
 
     expect(end).toMatchObject({ message: "the model's API failed (400): bad thing" });
   });
@@ -377,7 +380,7 @@ describe("what people are told", () => {
     [{ type: "stream_event", event: {} }],
     [{}],
   ])("an event of another shape breaks nothing: %j", (event) => {
-    expect(() => fold([fieldsOf(event)])).not.toThrow();
+    expect(() => fold([toJsonObject(event)])).not.toThrow();
   });
 });
 
@@ -435,9 +438,9 @@ describe("what an agent may make any number of", () => {
     const many = Array.from({ length: 5_000 }, (_, at) => called("Bash", {}, `toolu_${at}`));
 
     const facts = fold([init, ...many]);
-    const { usage } = readClaudeEvent(facts, said("Done.", "msg_last"));
+    const { usage } = applyClaudeEvent(facts, said("Done.", "msg_last"));
 
-    expect([facts.openTools.size, facts.counted.size]).toEqual([1_000, 1_000]);
+    expect([facts.openTools.size, facts.countedMessageIds.size]).toEqual([1_000, 1_000]);
     expect(usage?.inputTokens).toBe(5_001 * 100);
   });
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, vi } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
-import { stateFolder } from "../../src/host/state-folder.ts";
-import { swarmFiles } from "../../src/host/swarm-files.ts";
+import { openStateFolder } from "../../src/host/state-folder.ts";
+import { openSwarmFiles } from "../../src/host/swarm-files.ts";
 import { labels } from "../../src/ports/engine.ts";
 import type { JournalSummary } from "../../src/ports/journal.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
@@ -243,7 +243,7 @@ describe("swarm cleanup", () => {
     write(repository, ".aimi/swarms/unreadable-1.json", "{");
     const { engine, clean } = await place(folder, { status: "completed" });
     engine.put("aimi-012345-222222-login", labelsOf({ [labels.swarm]: keptSwarm }));
-    const files = swarmFiles({ root: repository, gitFolder });
+    const files = openSwarmFiles({ root: repository, gitFolder });
     const readAttempt: CleanUpDeps["readAttempt"] = async (attempt) =>
       attempt.swarmId === keptSwarm ? null : journal();
 
@@ -261,7 +261,7 @@ describe("swarm cleanup", () => {
     write(outside, "precious.txt", "x");
     mkdirSync(join(repository, ".aimi"), { recursive: true });
     symlinkSync(join(folder, "outside"), join(repository, ".aimi/swarms"));
-    const files = swarmFiles({ root: repository, gitFolder: join(repository, ".git") });
+    const files = openSwarmFiles({ root: repository, gitFolder: join(repository, ".git") });
 
     expect(await files.list()).toEqual([]);
     await files.remove(otherSwarm);
@@ -292,7 +292,7 @@ describe("what is for all projects of a user", () => {
       },
     };
     const deps: ClearMachineDeps = {
-      ...{ privateEngine, stateFolder: stateFolder(folder) },
+      ...{ privateEngine, stateFolder: openStateFolder(folder) },
       pruneImages: async () => ["aimi-sandbox-sample:1"],
       contentOf: async () => ({ containers: content, volumes: 0 }),
     };

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
-import { recordSeal } from "../../src/host/record-seal.ts";
-import { sandboxFolders } from "../../src/host/sandbox-folders.ts";
+import { createRecordSeal } from "../../src/host/record-seal.ts";
+import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { OpenEngine } from "../../src/ports/engine.ts";
 import { type CollectedFiles, collectFiles } from "../../src/sandbox/collect-files.ts";
-import { incompleteness, summarizeTask } from "../../src/sandbox/summarize-task.ts";
+import { findOutputsProblem, summarizeTask } from "../../src/sandbox/summarize-task.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { parseSandboxRecord } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
@@ -32,19 +32,19 @@ const file = (path: string, content = ""): PackedFile => ({
   ...{ kind: "file", path, content: Buffer.from(content) },
 });
 
-function foldersOf(root: string): ReturnType<typeof sandboxFolders> {
+function foldersOf(root: string): ReturnType<typeof openSandboxFolders> {
   mkdirSync(join(root, ".aimi/sandboxes", id, "outputs"), { recursive: true });
-  return sandboxFolders({
+  return openSandboxFolders({
     ...{ root, folder: root, parseRecord: parseSandboxRecord, clock: () => new Date(0) },
     lockAt: async (lock) => kernelLock(lock, "test"),
-    seal: recordSeal(root),
+    seal: createRecordSeal(root),
   });
 }
 
 /** From a container that has ended, and has these files in `/outputs` and an empty `/work`. */
 async function collect(root: string, outputs: () => Iterable<PackedFile>): Promise<CollectedFiles> {
-  const containers: Pick<Containers, "look" | "copyOut"> = {
-    look: async () => ({
+  const containers: Pick<Containers, "inspect" | "copyOut"> = {
+    inspect: async () => ({
       ...{ id: "c", name: "c", imageId: "i", labels: {}, state: "exited", exitCode: 0, diskBytes: null },
       ...{ memoryExhausted: false, startedAt: null, finishedAt: null },
     }),
@@ -126,6 +126,6 @@ describe("a task whose outputs did not all come out", () => {
     [3, outputsMissed, null],
     [null, outputsMissed, null],
   ])("that ended with %s", ([exitCode, missed, code]) => {
-    expect(incompleteness(exitCode, { outputsMissed: missed })?.code ?? null).toBe(code);
+    expect(findOutputsProblem(exitCode, { outputsMissed: missed })?.code ?? null).toBe(code);
   });
 });

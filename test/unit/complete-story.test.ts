@@ -15,7 +15,11 @@ test.each([
   const said: unknown[] = [];
   const workspace = { base: tip, tip: async () => tip, treeOf: async () => "tree", moveTo: async () => {} };
   const deps = {
-    ...{ workspace, record: async (message: unknown) => void said.push(message), conversationOf: () => null },
+    ...{
+      workspace,
+      appendToJournal: async (message: unknown) => void said.push(message),
+      conversationOf: () => null,
+    },
     ...{ swarmId: "s", taskFile: { metadata: { title: "t" } } },
   } as unknown as StoryDeps;
 

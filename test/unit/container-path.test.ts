@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { containerPath } from "../../src/domain/container-path.ts";
+import { resolveContainerPath } from "../../src/domain/container-path.ts";
 
 const below = { absolute: false };
 const absolute = { absolute: true };
@@ -32,7 +32,7 @@ describe("a path in a container", () => {
     ["C:\\x", "/workspace/C:\\x"],
     ["file:///etc/passwd", "/workspace/file:/etc/passwd"],
   ])("%j lies below the working folder", (path, expected) => {
-    expect(containerPath("/workspace", path, below)).toBe(expected);
+    expect(resolveContainerPath("/workspace", path, below)).toBe(expected);
   });
 
   test.each([
@@ -41,7 +41,7 @@ describe("a path in a container", () => {
     ["/", "/"],
     ["/a/..", "/"],
   ])("%j is the container's own when it is said to be absolute", (path, expected) => {
-    expect(containerPath("/workspace", path, absolute)).toBe(expected);
+    expect(resolveContainerPath("/workspace", path, absolute)).toBe(expected);
   });
 
   test.each([
@@ -50,7 +50,7 @@ describe("a path in a container", () => {
     ["/work/", "x", "/work/x"],
     ["/work///", "", "/work"],
   ])("from the working folder %j, %j is %j", (workdir, path, expected) => {
-    expect(containerPath(workdir, path, below)).toBe(expected);
+    expect(resolveContainerPath(workdir, path, below)).toBe(expected);
   });
 
   test.each([
@@ -73,7 +73,7 @@ describe("a path in a container", () => {
     ["./x", absolute],
     ["~", absolute],
   ] as const)("%j is refused before anything is asked of the engine", (path, kind) => {
-    expect(() => containerPath("/workspace", path, kind)).toThrow(
+    expect(() => resolveContainerPath("/workspace", path, kind)).toThrow(
       expect.objectContaining({ code: "PATH_REFUSED", exitCode: 2 }),
     );
   });
@@ -86,7 +86,7 @@ describe("a path in a container", () => {
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
         const path = parts.join("/");
-        const found = attempt(() => containerPath("/work/place", path, below));
+        const found = attempt(() => resolveContainerPath("/work/place", path, below));
 
         const leaves = /^\.\.(?:\/|$)/.test(posix.normalize(`./${path}`));
         if (found !== null) {

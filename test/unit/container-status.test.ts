@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
   type ContainerStatus,
+  canChangeStatus,
   containerStatuses,
-  mayBecome,
   nextStatuses,
 } from "../../src/domain/container-status.ts";
 
@@ -38,12 +38,12 @@ describe("what a container's record may become", () => {
   });
 
   test.each(table)("%s → %s: %s", (from, to, allowed) => {
-    expect(mayBecome(from, to)).toBe(allowed === "yes");
-    expect(mayBecome(from, to, { onto: true })).toBe(allowed !== "no");
+    expect(canChangeStatus(from, to)).toBe(allowed === "yes");
+    expect(canChangeStatus(from, to, { onto: true })).toBe(allowed !== "no");
   });
 
   test.each(containerStatuses)("staying %s is no move", (status) => {
-    expect(mayBecome(status, status)).toBe(true);
+    expect(canChangeStatus(status, status)).toBe(true);
   });
 
   test("a hint names exactly what is allowed", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { type ConversationSubject, holdConversation } from "../../src/acp/conversation.ts";
+import { type ConversationOptions, openConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { realTiming, type Timing } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
@@ -36,14 +36,14 @@ interface Talk {
   readonly end: ConversationEnd;
 }
 
-interface TalkOptions extends Partial<ConversationSubject> {
+interface TalkOptions extends Partial<ConversationOptions> {
   readonly timing?: Timing;
   readonly signal?: AbortSignal;
-  readonly onEvent?: (event: ConversationEvent, conversation: ReturnType<typeof holdConversation>) => unknown;
+  readonly onEvent?: (event: ConversationEvent, conversation: ReturnType<typeof openConversation>) => unknown;
 }
 
 function hold(adapter: FakeAdapter, { timing = fakeTiming(), signal, ...subject }: TalkOptions) {
-  return holdConversation(
+  return openConversation(
     {
       containers: adapter.containers,
       timing,

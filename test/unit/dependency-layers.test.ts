@@ -4,8 +4,8 @@ import {
   findDependencyLayers,
   manifestPaths,
 } from "../../src/domain/dependency-layers.ts";
-import { dockerIgnore } from "../../src/domain/docker-ignore.ts";
-import { findSecretInManifest, looksSecret } from "../../src/domain/secret-files.ts";
+import { compileDockerIgnore } from "../../src/domain/docker-ignore.ts";
+import { findSecretInManifest, findSecretPathReason } from "../../src/domain/secret-files.ts";
 import { type Tree, trees } from "./sample-trees.ts";
 
 function find(tree: Tree, { ignoreScripts = false } = {}) {
@@ -537,7 +537,7 @@ describe(".dockerignore, as Docker reads it", () => {
     ["[", "[", true],
     ["ü?", "üö", true],
   ])("%j on %j: %s", (text, path, ignored) => {
-    expect(dockerIgnore(text)(path)).toBe(ignored);
+    expect(compileDockerIgnore(text)(path)).toBe(ignored);
   });
 });
 
@@ -559,7 +559,7 @@ describe("files that look secret", () => {
     "a/.docker/config.json",
     "secrets.yml",
   ])("%s", (path) => {
-    expect(looksSecret(path)).toEqual(expect.any(String));
+    expect(findSecretPathReason(path)).toEqual(expect.any(String));
   });
 
   test.each([
@@ -575,7 +575,7 @@ describe("files that look secret", () => {
     "environment.ts",
     "secrets.ts",
   ])("but not %s", (path) => {
-    expect(looksSecret(path)).toBeNull();
+    expect(findSecretPathReason(path)).toBeNull();
   });
 
   test.each([

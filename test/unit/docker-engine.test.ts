@@ -39,7 +39,7 @@ test("an engine's parts have the revision of their package where that is told", 
     ...[part("crun", "1.8.1"), part(7, "1"), part("odd", null), null, "x"],
   ];
 
-  const told = await withAnswer(folder, JSON.stringify({ Components }), (engine) => engine.parts());
+  const told = await withAnswer(folder, JSON.stringify({ Components }), (engine) => engine.listComponents());
 
   expect(told).toEqual([
     { name: "Docker", version: "20.10.24+dfsg1" },
@@ -47,7 +47,7 @@ test("an engine's parts have the revision of their package where that is told", 
     { name: "docker-init", version: "0.19.0" },
     { name: "crun", version: "1.8.1" },
   ]);
-  expect(await withAnswer(folder, "{}", (engine) => engine.parts())).toEqual([]);
+  expect(await withAnswer(folder, "{}", (engine) => engine.listComponents())).toEqual([]);
 });
 
 describe("an engine that answers strangely", () => {
@@ -55,8 +55,8 @@ describe("an engine that answers strangely", () => {
     test(`${JSON.stringify(body)} ends every question in ENGINE_FAILED`, async ({ folder }) => {
       for (const ask of [
         (engine: ContainerEngine) => engine.info(),
-        (engine: ContainerEngine) => engine.observe(scope),
-        (engine: ContainerEngine) => engine.inUse(),
+        (engine: ContainerEngine) => engine.listContainers(scope),
+        (engine: ContainerEngine) => engine.listSandboxesInUse(),
         (engine: ContainerEngine) => engine.volumes(scope),
       ]) {
         expect(await withAnswer(folder, body, ask)).toMatchObject({ code: "ENGINE_FAILED" });
@@ -74,7 +74,9 @@ describe("an engine that answers strangely", () => {
       { Id: "c", Names: ["/c"], State: "odd", Labels: {} },
     ];
 
-    expect(await withAnswer(folder, JSON.stringify(rows), (engine) => engine.observe(scope))).toMatchObject([
+    expect(
+      await withAnswer(folder, JSON.stringify(rows), (engine) => engine.listContainers(scope)),
+    ).toMatchObject([
       { name: "b", state: "running" },
       { name: "c", state: "dead" },
     ]);

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileS
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openJournal, readJournal } from "../../adapter/journal.ts";
-import { journalOf, reserveOf, type SandboxPaths } from "../../adapter/places.ts";
+import { journalPath, reserveFilePath, type SandboxPaths } from "../../adapter/places.ts";
 import { openDurableLines } from "../../src/wire/durable-lines.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -45,7 +45,7 @@ describe("a file of lines", () => {
           resolved.push(index);
         }),
       );
-      await lines.grown(0, never);
+      await lines.waitForLinesAfter(0, never);
       expect(readFileSync(file, "utf8").startsWith("0\n")).toBe(true);
       await Promise.all(adding);
       expect(lines.count).toBe(500);
@@ -105,8 +105,8 @@ describe("a file of lines", () => {
   test("tells who waits for more, and whoever no longer wants to", async ({ folder }) => {
     await using lines = await openDurableLines(join(folder, "lines"));
     const enough = new AbortController();
-    const told = lines.grown(0, never);
-    const stopped = lines.grown(5, enough.signal);
+    const told = lines.waitForLinesAfter(0, never);
+    const stopped = lines.waitForLinesAfter(5, enough.signal);
 
     await lines.add("one");
     await told;
@@ -186,7 +186,7 @@ describe("the supervisor's journal", () => {
       await using journal = await open(paths);
       expect(await Promise.all(["a", "b", "c"].map((text) => journal.append(said(text))))).toEqual([1, 2, 3]);
     }
-    appendFileSync(journalOf(paths), '{"type":"completion","seq":4,"payl');
+    appendFileSync(journalPath(paths), '{"type":"completion","seq":4,"payl');
     {
       await using journal = await open(paths);
       expect(journal.lastSeq).toBe(3);
@@ -247,7 +247,7 @@ describe("the supervisor's journal", () => {
       const paths = pathsIn(disk);
       let full = 0;
       await using journal = await open(paths, () => (full += 1));
-      expect(readFileSync(reserveOf(paths)).length).toBe(4 << 20);
+      expect(readFileSync(reserveFilePath(paths)).length).toBe(4 << 20);
       fill(disk);
 
       for (let count = 0; count < 20; count += 1) await journal.append(said("x".repeat(2_000)));

@@ -7,19 +7,19 @@ import { threadId } from "node:worker_threads";
 import { describe, expect, vi } from "vitest";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { removeLeftovers, type WriteFiles, writeDurably } from "../../src/state/durable-write.ts";
+import { type FileOperations, removeTemporaryFiles, writeDurably } from "../../src/state/durable-write.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
 
 /** The real file operations, of which the nth fails with this code. */
-function failingAt(nth: number, code: string): { files: WriteFiles; calls: () => number } {
+function failingAt(nth: number, code: string): { files: FileOperations; calls: () => number } {
   let calls = 0;
   const step = async <Result>(operation: () => Promise<Result>): Promise<Result> => {
     calls += 1;
     if (calls === nth) throw Object.assign(new Error(`${code}: injected`), { code });
     return operation();
   };
-  const files: WriteFiles = {
+  const files: FileOperations = {
     ...fs,
     open: async (...args) => {
       const handle = await step(() => fs.open(...args));
@@ -79,7 +79,7 @@ describe("a durable write", () => {
 
   test("a short write is continued until all is written", async ({ folder }) => {
     const file = join(folder, "state.json");
-    const files: WriteFiles = {
+    const files: FileOperations = {
       ...fs,
       open: async (...args) => {
         const handle = await fs.open(...args);
@@ -122,7 +122,7 @@ describe("a durable write", () => {
     ])
       write(folder, name, "x");
 
-    await removeLeftovers(file);
+    await removeTemporaryFiles(file);
 
     expect(readdirSync(folder).sort()).toEqual([".other.json.abc.tmp", "state.json", "state.json.tmp"]);
   });

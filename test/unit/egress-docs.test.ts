@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { findRoute, isModelCall } from "../../gateway/find-route.ts";
-import { allowFlag } from "../../src/domain/denied-words.ts";
+import { findRoute, isAllowedModelCall } from "../../gateway/find-route.ts";
+import { findAllowingFlag } from "../../src/domain/denied-words.ts";
 import { gatewayPort } from "../../src/domain/door-port.ts";
-import { mirrorUrls, type Preset, presets } from "../../src/domain/egress.ts";
+import { type EgressPreset, egressPresets, mirrorUrls } from "../../src/domain/egress.ts";
 import { modelApis } from "../../src/domain/endpoint-words.ts";
 import { modelPricesDate } from "../../src/domain/model-prices.ts";
 import { defaultSubnets } from "../../src/domain/worker-subnets.ts";
@@ -16,16 +16,16 @@ function rowsBelow(heading: string): string[] {
   return rows.trimEnd().split("\n");
 }
 
-function rowOf([name, { opens, hosts, mirror }]: [string, Preset]): string {
+function rowOf([name, { description, hosts, mirror }]: [string, EgressPreset]): string {
   const shown = hosts.map(({ host, port }) => `\`${host}:${port}\``).join(" ");
   const read = mirror === null ? "" : `\`${new URL(mirrorUrls[mirror] ?? "").host}\``;
-  return `| \`${name}\` | ${opens} | ${shown || "–"} | ${read || "–"} |`;
+  return `| \`${name}\` | ${description} | ${shown || "–"} | ${read || "–"} |`;
 }
 
 describe("the page about the gateway", () => {
   test("has the presets that the code has, with all that they open", () => {
     expect(rowsBelow("| preset | opens | hosts, by a tunnel | mirror of |")).toEqual(
-      Object.entries(presets).map(rowOf),
+      Object.entries(egressPresets).map(rowOf),
     );
   });
 
@@ -42,8 +42,8 @@ describe("the page about the gateway", () => {
       expect(calls.length).toBeGreaterThanOrEqual(3);
       for (const call of calls) {
         const [method = "", path = ""] = call.split(" ");
-        expect(isModelCall(api, method, path), call).toBe(true);
-        expect(isModelCall(api, "DELETE", path), call).toBe(false);
+        expect(isAllowedModelCall(api, method, path), call).toBe(true);
+        expect(isAllowedModelCall(api, "DELETE", path), call).toBe(false);
         expect(findRoute(`/m/${api}${path}`)).toMatchObject({ kind: "model", endpoint: api, path });
       }
     }
@@ -52,7 +52,7 @@ describe("the page about the gateway", () => {
   test("shows a denial as it is shown, and numbers as they are", () => {
     const denied = "api.example.com:443";
 
-    expect(page).toContain(`${allowFlag({ what: denied, why: "not-allowed" })} allows this request`);
+    expect(page).toContain(`${findAllowingFlag({ what: denied, why: "not-allowed" })} allows this request`);
     expect(page).toContain(`127.0.0.1:${gatewayPort}`);
     expect(page).toContain(defaultSubnets);
     expect(page).toContain(`published on ${modelPricesDate}`);

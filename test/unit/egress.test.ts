@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mirrorUrls, parseAllow, presets } from "../../src/domain/egress.ts";
+import { egressPresets, mirrorUrls, parseAllowList } from "../../src/domain/egress.ts";
 
 describe("what --allow opens", () => {
   test("is a host at the port of https, or at the one that is named", () => {
-    expect(parseAllow(["Example.com", "a-1.b.example:8443", "xn--bcher-kva.example"])).toEqual({
+    expect(parseAllowList(["Example.com", "a-1.b.example:8443", "xn--bcher-kva.example"])).toEqual({
       hosts: [
         { host: "example.com", port: 443 },
         { host: "a-1.b.example", port: 8443 },
@@ -16,14 +16,14 @@ describe("what --allow opens", () => {
   });
 
   test("is each thing once, however often it is named", () => {
-    const { hosts, mirrors } = parseAllow(["pypi", "PyPI.org:443", "npm", "npm", "pypi"]);
+    const { hosts, mirrors } = parseAllowList(["pypi", "PyPI.org:443", "npm", "npm", "pypi"]);
 
     expect(hosts.map(({ host }) => host)).toEqual(["pypi.org", "files.pythonhosted.org"]);
     expect(mirrors).toEqual(["npm"]);
   });
 
   test("is read through a mirror where there is one, and never a host that takes uploads", () => {
-    const { hosts, mirrors } = parseAllow(Object.keys(presets));
+    const { hosts, mirrors } = parseAllowList(Object.keys(egressPresets));
     const names = hosts.map(({ host }) => host);
 
     expect(mirrors).toEqual(["npm", "go", "github"]);
@@ -35,9 +35,9 @@ describe("what --allow opens", () => {
   });
 
   test("can be said again by every host of a preset", () => {
-    const { hosts } = parseAllow(Object.keys(presets));
+    const { hosts } = parseAllowList(Object.keys(egressPresets));
 
-    expect(parseAllow(hosts.map(({ host, port }) => `${host}:${port}`)).hosts).toEqual(hosts);
+    expect(parseAllowList(hosts.map(({ host, port }) => `${host}:${port}`)).hosts).toEqual(hosts);
   });
 
   test.each([
@@ -85,7 +85,7 @@ describe("what --allow opens", () => {
     ["no port after a colon", "example.com:"],
     ["nothing", ""],
   ])("%s is a problem, and opens nothing", (_what, word) => {
-    const { hosts, mirrors, problems } = parseAllow([word]);
+    const { hosts, mirrors, problems } = parseAllowList([word]);
 
     expect({ hosts, mirrors }).toEqual({ hosts: [], mirrors: [] });
     expect(problems).toEqual([{ word, problem: expect.stringMatching(/./) }]);
@@ -95,7 +95,7 @@ describe("what --allow opens", () => {
     const word = fc.stringMatching(/^[0-9a-fxA-FX.:[\]%@*-]{1,30}$/);
     fc.assert(
       fc.property(fc.oneof(word, fc.string(), fc.ipV4(), fc.ipV4Extended(), fc.ipV6()), (text) => {
-        for (const { host, port } of parseAllow([text]).hosts) {
+        for (const { host, port } of parseAllowList([text]).hosts) {
           const url = new URL(`http://${host}:${port}/`);
           expect(url.hostname).toBe(host);
           expect(host).not.toMatch(/^[\d.]+$/);

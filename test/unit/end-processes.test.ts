@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { exitOf, startAsAgent } from "../../adapter/agent-user.ts";
+import { startAsAgent, waitForExit } from "../../adapter/agent-user.ts";
 import { type Killer, killProcesses } from "../../adapter/end-processes.ts";
 import type { ProgramEnd } from "../../adapter/program-end.ts";
 
@@ -10,7 +10,7 @@ const start = (...command: string[]) => startAsAgent({ command, env, folder: "/"
 /** Strikes only when it is told whom. */
 function heldKiller() {
   const child = start("sh", "-c", "read pid; kill -KILL $pid");
-  const exited = exitOf(child);
+  const exited = waitForExit(child);
   // Nothing can be told to one that is over.
   child.stdin.on("error", () => {});
   return { child, exited };
@@ -68,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
 
     child.stdin.end(`${next.pid}\n`);
 
-    expect(await exitOf(next)).toEqual({ kind: "killed", signal: "SIGKILL" });
+    expect(await waitForExit(next)).toEqual({ kind: "killed", signal: "SIGKILL" });
     expect(await exited).toEqual({ kind: "exited", code: 0 });
   });
 });

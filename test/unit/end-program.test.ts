@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentProgram } from "../../adapter/agents/agent.ts";
-import { endWithin, killAfter } from "../../adapter/agents/end-program.ts";
+import { killAfter, waitForExitOrKill } from "../../adapter/agents/end-program.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -18,7 +18,7 @@ test("a kill that fails is told to whoever ends the turn, and to nobody before",
   const failing = program(() => Promise.reject(new Error("EPERM")));
 
   const patience = killAfter(failing, 100);
-  const ending = endWithin(failing, 100);
+  const ending = waitForExitOrKill(failing, 100);
   const told = expect(ending).rejects.toThrow("EPERM");
   await vi.advanceTimersByTimeAsync(1_000);
 

@@ -28,9 +28,9 @@ describe("the catalogue of errors", () => {
   test("every exit code of an error is one of the documented ones, and none is success or a bug", () => {
     const documented = Object.values(exitCodes).filter((code) => code > 1);
 
-    expect(Object.values(catalogue).filter(({ exit }) => !documented.some((code) => code === exit))).toEqual(
-      [],
-    );
+    expect(
+      Object.values(catalogue).filter(({ exitCode }) => !documented.some((code) => code === exitCode)),
+    ).toEqual([]);
   });
 
   test("the same error is shown on every surface", async () => {

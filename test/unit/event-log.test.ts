@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test as plain } from "vitest";
-import { eventLine, maxEventLineLength } from "../../src/domain/event-line.ts";
+import { eventLine, maxEventLineBytes } from "../../src/domain/event-line.ts";
 import type { EventLog, KeptEvent } from "../../src/ports/event-log.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { type EventLogOptions, eventLog } from "../../src/state/event-log.ts";
@@ -96,7 +96,7 @@ describe("a line of the event log", () => {
   ] as const)("is never longer than its bound, and says that it is cut: %s", ([, facts]) => {
     const line = eventLine({ event: "ended", worker: "login", ...facts }, { at, swarmId });
 
-    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(maxEventLineLength);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(maxEventLineBytes);
     expect(JSON.parse(line)).toMatchObject({ at, swarmId, event: "ended", worker: "login", isCut: true });
   });
 });
@@ -156,7 +156,7 @@ describe("the event log", () => {
   });
 
   test("a full file makes room for the next, and of the full ones three are kept", async ({ folder }) => {
-    await using log = logIn(folder, { fileBytes: 2_000 });
+    await using log = logIn(folder, { maxFileBytes: 2_000 });
     for (const number of range(1, 100)) await addNumbers(log, number, number);
 
     const names = readdirSync(folder).sort();
@@ -281,7 +281,7 @@ describe("following the event log", () => {
   });
 
   test("goes on over full files, without losing or repeating one", async ({ folder }) => {
-    await using log = logIn(folder, { fileBytes: 2_000 });
+    await using log = logIn(folder, { maxFileBytes: 2_000 });
     const events = log.follow(new AbortController().signal)[Symbol.asyncIterator]();
     const taken: unknown[] = [];
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { eventWords } from "../../src/cli/event-words.ts";
+import { describeEventFacts } from "../../src/cli/event-words.ts";
 import { describeEvent } from "../../src/cli/worker-news.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
@@ -82,7 +82,7 @@ describe("events in words", () => {
       "of-a-later-version, number 7, text why",
     ],
   ])("%j", (event, words) => {
-    expect(eventWords(event)).toBe(words);
+    expect(describeEventFacts(event)).toBe(words);
   });
 
   test("of any form are words, in one line that is clean", () => {
@@ -111,7 +111,10 @@ describe("events in words", () => {
 
     for (const event of names)
       for (const value of values) {
-        const words = eventWords({ event, ...Object.fromEntries(facts.map((fact) => [fact, value])) });
+        const words = describeEventFacts({
+          event,
+          ...Object.fromEntries(facts.map((fact) => [fact, value])),
+        });
         expect(words).not.toMatch(/\n|undefined|\[object/);
         expect(hasControlCharacters(words)).toBe(false);
         expect(words.length).toBeLessThanOrEqual(1_000);

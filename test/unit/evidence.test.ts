@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { evidenceOfFailure, evidenceOfMerge, evidenceOfProof } from "../../src/domain/evidence.ts";
+import {
+  reworkRequestFromFailure,
+  reworkRequestFromMerge,
+  reworkRequestFromProof,
+} from "../../src/domain/evidence.ts";
 import type { MergedWorker } from "../../src/domain/generated/merge.ts";
 import type { ProofCheck, ProofReport } from "../../src/domain/generated/proof.ts";
 
@@ -29,7 +33,7 @@ function proofOf(check: Partial<ProofCheck>, own: readonly string[][]): ProofRep
 
 describe("what an agent is told of", () => {
   test("a proof is the check that broke, how it was before, and what it printed", () => {
-    expect(evidenceOfProof(proofOf({}, [[], []]), record)).toEqual({
+    expect(reworkRequestFromProof(proofOf({}, [[], []]), record)).toEqual({
       storyId: "US-002",
       message: expect.stringMatching(
         /The check passed before your work\..*\(exit 3\): `npm test`.*boom.*still in the repository/s,
@@ -42,12 +46,12 @@ describe("what an agent is told of", () => {
   test("a proof goes to the story whose check it is, or to the last one", () => {
     const check = { command: "only", isDemanded: true };
 
-    expect(evidenceOfProof(proofOf(check, [["only"], ["other"]]), record)?.storyId).toBe("US-001");
-    expect(evidenceOfProof(proofOf(check, [["only"], ["only"]]), record)?.storyId).toBe("US-002");
+    expect(reworkRequestFromProof(proofOf(check, [["only"], ["other"]]), record)?.storyId).toBe("US-001");
+    expect(reworkRequestFromProof(proofOf(check, [["only"], ["only"]]), record)?.storyId).toBe("US-002");
   });
 
   test("a proof that is not broken is nothing", () => {
-    expect(evidenceOfProof({ ...proofOf({}, [[], []]), verdict: "not-worse" }, record)).toBeNull();
+    expect(reworkRequestFromProof({ ...proofOf({}, [[], []]), verdict: "not-worse" }, record)).toBeNull();
   });
 
   test("a merge is with whom, in which files, and the check that failed", () => {
@@ -64,7 +68,7 @@ describe("what an agent is told of", () => {
       check: { exitCode: 1, output: "red", durationMs: 1 },
     };
 
-    const told = evidenceOfMerge(said, {
+    const told = reworkRequestFromMerge(said, {
       ...{
         command: "npm test",
         failsOnBase: false,
@@ -85,7 +89,7 @@ describe("what an agent is told of", () => {
       ...{ worker: "login", outcome: "set aside", commit: "c", mergedAs: null, files: [], with: [] },
       ...{ reason: null, check: null },
     };
-    const told = evidenceOfMerge(said, {
+    const told = reworkRequestFromMerge(said, {
       ...{ command: "npm test", failsOnBase: true, branch: "main", conflicts: [], record },
     });
 
@@ -93,7 +97,7 @@ describe("what an agent is told of", () => {
   });
 
   test("a failure is its reason and the end of the failed check's output, and that its changes are gone", () => {
-    const told = evidenceOfFailure({
+    const told = reworkRequestFromFailure({
       ...{ type: "progress-update", seq: 1, swarmId: "s", attempt: 1, containerId: "c", timestamp: "now" },
       payload: {
         ...{ storyId: "US-001", status: "failed", output: "" },

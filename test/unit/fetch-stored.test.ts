@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fetchStored } from "../../src/acp/fetch-stored.ts";
+import { fetchStoredFile } from "../../src/acp/fetch-stored.ts";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
@@ -23,8 +23,8 @@ interface World {
 }
 
 function fetch(world: World, wanted = path, maxBytes = 1_000): Promise<Uint8Array[]> {
-  const containers: Pick<Containers, "copyOut" | "exec" | "look"> = {
-    look: async (id) =>
+  const containers: Pick<Containers, "copyOut" | "exec" | "inspect"> = {
+    inspect: async (id) =>
       world.state === "absent"
         ? null
         : {
@@ -81,7 +81,7 @@ function fetch(world: World, wanted = path, maxBytes = 1_000): Promise<Uint8Arra
       readArchive(archive, { limits }),
   };
   const file = { containerId: "c0ffee", path: wanted, maxBytes };
-  return Array.fromAsync(fetchStored(deps, file, new AbortController().signal));
+  return Array.fromAsync(fetchStoredFile(deps, file, new AbortController().signal));
 }
 
 describe("a file that an adapter stored", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { cutText, fitMessage, tailOf } from "../../src/domain/fit-message.ts";
+import { cutText, serializeWithinLimit, truncateTextStart } from "../../src/domain/fit-message.ts";
 
 describe("a message", () => {
   test("that fits is left as it is, to the byte", () => {
     const message = { type: "x", text: "ä€😀\u0000", list: [1, null, { deep: "\n" }] };
 
-    expect(fitMessage(message)).toBe(JSON.stringify(message));
+    expect(serializeWithinLimit(message)).toBe(JSON.stringify(message));
   });
 
   test.each([
@@ -15,7 +15,7 @@ describe("a message", () => {
     ["texts of two units for each character", { output: "😀".repeat(40_000) }],
     ["half characters", { output: "\ud800".repeat(40_000) }],
   ])("that does not fit is cut with a mark until it does: %s", (_name, payload) => {
-    const line = fitMessage({ type: "x", payload });
+    const line = serializeWithinLimit({ type: "x", payload });
 
     expect(Buffer.byteLength(`${line}\n`)).toBeLessThanOrEqual(64 * 1024);
     expect(line).toContain("… cut");
@@ -26,12 +26,12 @@ describe("a message", () => {
     const empty = JSON.stringify({ text: "" }).length;
     const longest = { text: "x".repeat(64 * 1024 - 1 - empty) };
 
-    expect(fitMessage(longest)).toBe(JSON.stringify(longest));
-    expect(Buffer.byteLength(fitMessage({ text: `${longest.text}x` }))).toBeLessThan(3_000);
+    expect(serializeWithinLimit(longest)).toBe(JSON.stringify(longest));
+    expect(Buffer.byteLength(serializeWithinLimit({ text: `${longest.text}x` }))).toBeLessThan(3_000);
   });
 
   test("of too many fields is refused, not torn", () => {
-    expect(() => fitMessage({ list: Array.from({ length: 20_000 }, (_, index) => index) })).toThrow(
+    expect(() => serializeWithinLimit({ list: Array.from({ length: 20_000 }, (_, index) => index) })).toThrow(
       "too many fields",
     );
   });
@@ -43,12 +43,12 @@ describe("a text that is cut", () => {
       const cut = cutText("😀".repeat(20), limit);
       expect(cut.length).toBeLessThanOrEqual(limit);
       expect(cut.isWellFormed()).toBe(true);
-      const end = tailOf("😀".repeat(20), limit);
+      const end = truncateTextStart("😀".repeat(20), limit);
       expect(end.length).toBeLessThanOrEqual(limit);
       expect(end.isWellFormed()).toBe(true);
     }
     expect(cutText("short", 5)).toBe("short");
-    expect(tailOf("short", 5)).toBe("short");
-    expect(tailOf("longer", 5)).toBe("…nger");
+    expect(truncateTextStart("short", 5)).toBe("short");
+    expect(truncateTextStart("longer", 5)).toBe("…nger");
   });
 });

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { type FollowedJournals, followJournals } from "../../src/acp/follow-journals.ts";
+import { followJournals, type JournalsToFollow } from "../../src/acp/follow-journals.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { activity, completion, goodNews, lines, type News, numbered, progress } from "../fakes/acp-talk.ts";
@@ -16,7 +16,7 @@ function journalOf(folder: string, attempt: number, ...news: readonly News[]): s
 
 function follow(
   folder: string,
-  { attempt = null, isOver = async () => true, watch = () => {} }: Partial<FollowedJournals> = {},
+  { attempt = null, isOver = async () => true, watch = () => {} }: Partial<JournalsToFollow> = {},
   signal: AbortSignal = new AbortController().signal,
 ): AsyncGenerator<JournalledMessage> {
   return followJournals({ folder, attempt, isOver, watch }, findMessageProblem, signal);

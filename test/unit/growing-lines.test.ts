@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { folderSignal, growingLines } from "../../src/wire/growing-lines.ts";
+import { folderSignal, followJsonLines } from "../../src/wire/growing-lines.ts";
 import { test } from "../fakes/folders.ts";
 
 const maxLineLength = 64;
@@ -9,8 +9,8 @@ const maxLineLength = 64;
 describe("the lines of a file that grows", () => {
   test("are told once each, and a torn one when it is whole", async ({ folder }) => {
     const file = join(folder, "journal");
-    const lines = growingLines(file, { maxLineLength });
-    const news = () => Array.fromAsync(lines.news());
+    const lines = followJsonLines(file, { maxLineLength });
+    const news = () => Array.fromAsync(lines.readNewLines());
 
     expect(await news()).toEqual([]);
     writeFileSync(file, '{"a":1}\n{"b"');
@@ -23,25 +23,25 @@ describe("the lines of a file that grows", () => {
   test("are whole where the one that was torn was cut off and written anew", async ({ folder }) => {
     const file = join(folder, "journal");
     writeFileSync(file, '{"a":1}\n{"torn":');
-    const lines = growingLines(file, { maxLineLength });
-    expect(await Array.fromAsync(lines.news())).toEqual([{ a: 1 }]);
+    const lines = followJsonLines(file, { maxLineLength });
+    expect(await Array.fromAsync(lines.readNewLines())).toEqual([{ a: 1 }]);
 
     truncateSync(file, '{"a":1}\n'.length);
     appendFileSync(file, '{"b":2}\n');
 
-    expect(await Array.fromAsync(lines.news())).toEqual([{ b: 2 }]);
+    expect(await Array.fromAsync(lines.readNewLines())).toEqual([{ b: 2 }]);
   });
 
   test("are read from the beginning when another file takes the place of the first", async ({ folder }) => {
     const file = join(folder, "journal");
     writeFileSync(file, '{"a":1}\n');
-    const lines = growingLines(file, { maxLineLength });
-    await Array.fromAsync(lines.news());
+    const lines = followJsonLines(file, { maxLineLength });
+    await Array.fromAsync(lines.readNewLines());
 
     writeFileSync(join(folder, "other"), '{"b":2}\n{"c":3}\n');
     renameSync(join(folder, "other"), file);
 
-    expect(await Array.fromAsync(lines.news())).toEqual([{ b: 2 }, { c: 3 }]);
+    expect(await Array.fromAsync(lines.readNewLines())).toEqual([{ b: 2 }, { c: 3 }]);
   });
 
   test("that are no JSON or longer than any may be are left out, and no others", async ({ folder }) => {
@@ -53,7 +53,7 @@ describe("the lines of a file that grows", () => {
     ].join("");
     writeFileSync(file, content);
 
-    expect(await Array.fromAsync(growingLines(file, { maxLineLength }).news())).toEqual([
+    expect(await Array.fromAsync(followJsonLines(file, { maxLineLength }).readNewLines())).toEqual([
       { a: 1 },
       "y".repeat(maxLineLength - 3),
       { b: 2 },
@@ -65,9 +65,9 @@ describe("the lines of a file that grows", () => {
     writeFileSync(join(folder, "secret"), '{"a":1}\n');
     symlinkSync(join(folder, "secret"), join(folder, "journal"));
 
-    expect(await Array.fromAsync(growingLines(join(folder, "journal"), { maxLineLength }).news())).toEqual(
-      [],
-    );
+    expect(
+      await Array.fromAsync(followJsonLines(join(folder, "journal"), { maxLineLength }).readNewLines()),
+    ).toEqual([]);
   });
 });
 

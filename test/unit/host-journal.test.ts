@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
-import { readAttemptJournal, readHostJournal } from "../../src/acp/host-journal.ts";
-import { readLines } from "../../src/wire/read-lines.ts";
+import { summarizeAttemptJournal, summarizeHostJournal } from "../../src/acp/host-journal.ts";
+import { readJsonLines } from "../../src/wire/read-lines.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
 
 async function linesOf(chunks: readonly string[], maxLineLength = 64): Promise<unknown[]> {
   return await Array.fromAsync(
-    readLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { maxLineLength }),
+    readJsonLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { maxLineLength }),
   );
 }
 
@@ -42,9 +42,9 @@ describe("lines of JSON", () => {
       yield Buffer.from('\n{"after":true}\n');
     }
 
-    expect(await Array.fromAsync(readLines(Readable.from(flood()), { maxLineLength: 64 * 1024 }))).toEqual([
-      { after: true },
-    ]);
+    expect(
+      await Array.fromAsync(readJsonLines(Readable.from(flood()), { maxLineLength: 64 * 1024 })),
+    ).toEqual([{ after: true }]);
     expect(most - before).toBeLessThan(64 * 1024 * 1024);
   });
 });
@@ -62,7 +62,7 @@ describe("the host's journal of a worker", () => {
         message(3, "completion", { status: "completed" }),
     );
 
-    expect(await readHostJournal(folder)).toEqual({
+    expect(await summarizeHostJournal(folder)).toEqual({
       attempt: 2,
       lastSeq: 3,
       statusById: new Map([["US-001", "completed"]]),
@@ -85,7 +85,7 @@ describe("the host's journal of a worker", () => {
         message(1, "completion", { status: "failed" }),
     );
 
-    expect(await readHostJournal(folder)).toMatchObject({ lastSeq: 2, completion: null });
+    expect(await summarizeHostJournal(folder)).toMatchObject({ lastSeq: 2, completion: null });
   });
 
   test("knows what was stored, of failed stories as well, and whether all was said", async ({ folder }) => {
@@ -103,10 +103,10 @@ describe("the host's journal of a worker", () => {
         message(4, "error", { code: "AGENT_CRASH", message: "it fell" }),
     );
 
-    expect(await readAttemptJournal(folder, 1)).toMatchObject({
+    expect(await summarizeAttemptJournal(folder, 1)).toMatchObject({
       ...{ lastCheckpoint: commit, failedWork: [other], isWhole: true },
     });
-    expect(await readAttemptJournal(folder, 2)).toBeNull();
+    expect(await summarizeAttemptJournal(folder, 2)).toBeNull();
   });
 
   test("what has not the right form counts for nothing", async ({ folder }) => {
@@ -120,7 +120,7 @@ describe("the host's journal of a worker", () => {
         message("4", "completion", { status: "completed" }),
     );
 
-    expect(await readHostJournal(folder)).toEqual({
+    expect(await summarizeHostJournal(folder)).toEqual({
       attempt: 1,
       lastSeq: 3,
       statusById: new Map(),
@@ -133,6 +133,6 @@ describe("the host's journal of a worker", () => {
   });
 
   test("where there is none, there is none", async ({ folder }) => {
-    expect(await readHostJournal(folder)).toBeNull();
+    expect(await summarizeHostJournal(folder)).toBeNull();
   });
 });

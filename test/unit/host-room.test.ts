@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { labels } from "../../src/ports/engine.ts";
-import { hostCapacityOf } from "../../src/swarm/host-room.ts";
+import { createHostCapacityReader } from "../../src/swarm/host-room.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 
 const worker = (swarm: string, memoryBytes: number) => ({
@@ -10,7 +10,7 @@ const worker = (swarm: string, memoryBytes: number) => ({
 
 test("a host has for a swarm what the sandboxes of others may not use, whatever they use now", async () => {
   const engine = fakeEngine();
-  const room = hostCapacityOf(engine, (found) => found[labels.swarm] === "ours");
+  const room = createHostCapacityReader(engine, (found) => found[labels.swarm] === "ours");
 
   expect(await room()).toEqual({
     ...{ cpus: 2, memoryBytes: 8 * 1024 ** 3, name: "the engine's host" },
@@ -29,8 +29,11 @@ test("an engine that is away is told as such, and asked again the next time", as
   let answers = false;
   const away = fakeEngine({ answers: false });
   const there = fakeEngine();
-  const room = hostCapacityOf(
-    { info: () => (answers ? there : away).info(), inUse: () => (answers ? there : away).inUse() },
+  const room = createHostCapacityReader(
+    {
+      info: () => (answers ? there : away).info(),
+      listSandboxesInUse: () => (answers ? there : away).listSandboxesInUse(),
+    },
     () => false,
   );
 

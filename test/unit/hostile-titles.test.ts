@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { storyMessage, unfinishedMessage } from "../../adapter/commit-words.ts";
-import { eventWords } from "../../src/cli/event-words.ts";
+import { storyCommitMessage, unfinishedWorkCommitMessage } from "../../adapter/commit-words.ts";
+import { describeEventFacts } from "../../src/cli/event-words.ts";
 import { statusLines } from "../../src/cli/status-lines.ts";
 import { summaryLines } from "../../src/cli/summary-lines.ts";
 import { toJson } from "../../src/cli/to-json.ts";
@@ -81,7 +81,7 @@ describe("a hostile title in summary, reports, notices, status and events", () =
         }),
         ...{ readProof: async () => null, readTask: async () => taskFile, readMerge: async () => null },
         work: {
-          has: async () => false,
+          hasCommit: async () => false,
           sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
           changes: async () => ({
             commits: [],
@@ -109,7 +109,7 @@ describe("a hostile title in summary, reports, notices, status and events", () =
       notice: JSON.stringify(noticeOf(summary, { exit: 5 })),
       needed: JSON.stringify(noticeOf(summary, { worker: "login", why: cleanText(title) })),
       status: status.join("\n"),
-      event: eventWords(event),
+      event: describeEventFacts(event),
       json: toJson({ title, record }),
     };
     expect(JSON.parse(shown.json).record.reason.message).toBe(title);
@@ -175,7 +175,7 @@ describe.skipIf(process.getuid?.() !== 0)("a hostile title in a commit", () => {
       );
     const story = storyWith({ title });
 
-    const done = await made(storyMessage(story, { swarmId: title, task: title }));
+    const done = await made(storyCommitMessage(story, { swarmId: title, task: title }));
     expect(hiddenIn(done.all)).toEqual([]);
     expect(done).toMatchObject({
       subject: shown,
@@ -183,7 +183,7 @@ describe.skipIf(process.getuid?.() !== 0)("a hostile title in a commit", () => {
       keys: ["Swarm-Id", "Swarm-Task", "Swarm-Story"],
     });
 
-    const open = await made(unfinishedMessage(story, "VERIFY_FAILED"));
+    const open = await made(unfinishedWorkCommitMessage(story, "VERIFY_FAILED"));
     expect(hiddenIn(open.all)).toEqual([]);
     expect(open).toMatchObject({ subject: `Unfinished: US-001 ${shown}`, stories: [""] });
   });
@@ -191,7 +191,7 @@ describe.skipIf(process.getuid?.() !== 0)("a hostile title in a commit", () => {
   test("that is nothing else leaves the story's id, and an author who is nothing else is ours", async () => {
     const workspace = workspaceOf(folder, preparation);
     const title = "\u200b\u001b[0m\u0000\n";
-    const message = storyMessage(storyWith({ title }), { swarmId: "s", task: title });
+    const message = storyCommitMessage(storyWith({ title }), { swarmId: "s", task: title });
     const tree = await workspace.treeOf(preparation.base);
 
     for (const name of [title, " <> ", ".", ""]) {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { Idleness } from "../../adapter/idleness.ts";
+import { IdlenessDetector } from "../../adapter/idleness.ts";
 
 const limits = { idleMs: 10_000, toolMs: 60_000 };
 
 function watch() {
   let now = 0;
-  const idleness = new Idleness({ now: () => now });
+  const idleness = new IdlenessDetector({ now: () => now });
   return {
     idleness,
     pass: (ms: number) => {

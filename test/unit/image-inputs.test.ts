@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import {
   checksumOf,
   findInputChanges,
+  formatInputsLabel,
   type ImageInputs,
-  readInputs,
-  showInputs,
+  parseInputsLabel,
 } from "../../src/domain/image-inputs.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -57,7 +57,7 @@ describe("the inputs as a label", () => {
   test("are read back as they were", () => {
     fc.assert(
       fc.property(inputs, (given) => {
-        const read = readInputs(showInputs(given));
+        const read = parseInputsLabel(formatInputsLabel(given));
 
         expect(Object.entries(read ?? {}).sort()).toEqual(Object.entries(given).sort());
         expect(read && findInputChanges(read, given)).toEqual([]);
@@ -78,7 +78,7 @@ describe("the inputs as a label", () => {
     ["a value that is an object", '{"a": {"b": "c"}}'],
     ["a value that is nothing", '{"a": null}'],
   ])("%s is no inputs at all", (_name, label) => {
-    expect(readInputs(label)).toBeNull();
+    expect(parseInputsLabel(label)).toBeNull();
   });
 });
 

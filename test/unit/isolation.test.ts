@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isAtLeast, judgeIsolation, type Probe } from "../../src/domain/isolation.ts";
+import { isIsolationAtLeast, judgeIsolation, type Probe } from "../../src/domain/isolation.ts";
 
 const engineKernel = "6.1.0-host";
 const plain: Probe = {
@@ -88,6 +88,6 @@ describe("what a runtime isolates", () => {
     ["shared-kernel", "userns", false],
     ["userns", "strong", false],
   ] as const)("%s satisfies %s: %s", (level, wanted, satisfied) => {
-    expect(isAtLeast(level, wanted)).toBe(satisfied);
+    expect(isIsolationAtLeast(level, wanted)).toBe(satisfied);
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
-  isOver,
+  isSandboxOver,
   judgeSandbox,
-  type SandboxObserved,
+  type ObservedSandbox,
   type SandboxRecord,
 } from "../../src/domain/judge-sandbox.ts";
 
@@ -29,12 +29,12 @@ function recordOf(changes: Partial<SandboxRecord>): SandboxRecord {
   };
 }
 
-const ended = (changes: object = {}): SandboxObserved => ({
+const ended = (changes: object = {}): ObservedSandbox => ({
   kind: "ended",
   ...{ exitCode: 0, livedMs: 600_000, finishedAt, memoryExhausted: false, ...changes },
 });
 
-type Row = [what: string, record: Partial<SandboxRecord>, observed: SandboxObserved, expected: string | null];
+type Row = [what: string, record: Partial<SandboxRecord>, observed: ObservedSandbox, expected: string | null];
 
 describe("what a sandbox's record must say of its container", () => {
   test.each<Row>([
@@ -83,11 +83,11 @@ describe("what a sandbox's record must say of its container", () => {
   });
 
   test("a task that failed leaves a sandbox that can be used; one that broke its limits does not", () => {
-    expect(isOver(recordOf({ status: "failed", reason: null }))).toBe(false);
-    expect(isOver(recordOf({ status: "failed", reason: { code: "MEMORY_EXHAUSTED", message: "" } }))).toBe(
-      false,
-    );
+    expect(isSandboxOver(recordOf({ status: "failed", reason: null }))).toBe(false);
+    expect(
+      isSandboxOver(recordOf({ status: "failed", reason: { code: "MEMORY_EXHAUSTED", message: "" } })),
+    ).toBe(false);
     for (const code of ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED", "CREATION_INTERRUPTED"])
-      expect(isOver(recordOf({ status: "failed", reason: { code, message: "" } })), code).toBe(true);
+      expect(isSandboxOver(recordOf({ status: "failed", reason: { code, message: "" } })), code).toBe(true);
   });
 });

@@ -47,8 +47,8 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
     connect(_container, listener) {
       heard = listener;
       return {
-        async handOver() {
-          await listener.ensure(swarm.signal);
+        async sendAdmission() {
+          await listener.ensureRunning(swarm.signal);
           admissions.push(structuredClone(listener.admission()));
           listener.onHello(hello);
         },
@@ -148,7 +148,7 @@ describe("a gateway that is made again", () => {
     listener().onHello({
       ...{ type: "hello", version: "1", lastSeq: 1, isAdmitted: true, spent, workers: { two: spent } },
     });
-    await gateway.settled({ slug: "two" });
+    await gateway.waitForRecords({ slug: "two" });
 
     expect(keptLogins).toEqual(["refresh-2"]);
     const last = admissions.at(-1);

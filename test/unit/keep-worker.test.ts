@@ -70,7 +70,7 @@ describe("a worker whose budget is used up", () => {
     const { containers } = await swarm.own().ended;
 
     expect(containers[0]).toMatchObject({ status: "failed", reason: budget, containerId: null });
-    expect(await swarm.containers.look(swarm.nameOf("one"))).toBeNull();
+    expect(await swarm.containers.inspect(swarm.nameOf("one"))).toBeNull();
     expect(await swarm.deps.volumes.list({})).toEqual([]);
     expect(closed).toEqual(["one"]);
   });
@@ -103,14 +103,14 @@ describe("a pause whose time is over", () => {
     const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
     const { ended } = swarm.own();
     const [one, two] = [await swarm.talk("one"), await swarm.talk("two")];
-    const { look } = swarm.containers;
-    Object.assign(swarm.containers, { look: () => Promise.reject(away) });
+    const { inspect } = swarm.containers;
+    Object.assign(swarm.containers, { inspect: () => Promise.reject(away) });
     const until = new Date(swarm.deps.clock().getTime() - 1).toISOString();
     await swarm.deps.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, paused: { reason: "model limit", since: until, until } },
     }));
     await swarm.until(({ containers }) => (containers[0]?.paused?.until ?? until) > until);
-    Object.assign(swarm.containers, { look });
+    Object.assign(swarm.containers, { inspect: inspect });
 
     one.complete();
     two.complete();
@@ -122,12 +122,12 @@ describe("a pause whose time is over", () => {
 describe("a worker that is kept", () => {
   test("waits for an engine that is away, longer each time, and goes on when it is back", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
-    const { look } = swarm.containers;
+    const { inspect } = swarm.containers;
     let times = 8;
     Object.assign(swarm.containers, {
-      look: (...words: Parameters<typeof look>) => {
+      inspect: (...words: Parameters<typeof inspect>) => {
         times -= 1;
-        return times < 0 ? look(...words) : Promise.reject(away);
+        return times < 0 ? inspect(...words) : Promise.reject(away);
       },
     });
     const { ended } = swarm.own();
@@ -141,7 +141,7 @@ describe("a worker that is kept", () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const owner = swarm.own();
     const { wait } = swarm.deps.timing;
-    Object.assign(swarm.containers, { look: () => Promise.reject(away) });
+    Object.assign(swarm.containers, { inspect: () => Promise.reject(away) });
     Object.assign(swarm.deps.timing, {
       wait: (...words: Parameters<typeof wait>) => {
         owner.halt.abort({ reason: "asked to stop", graceMs: 0 });

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { kernelGate } from "../../src/state/kernel-gate.ts";
+import { kernelPauseLock } from "../../src/state/kernel-gate.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { portableGate } from "../../src/state/portable-gate.ts";
+import { portablePauseLock } from "../../src/state/portable-gate.ts";
 import { test } from "../fakes/folders.ts";
 import { ended, startProgram } from "../fakes/processes.ts";
 
@@ -14,34 +14,34 @@ const soon = { waitMs: 40 };
 
 describe("a gate that processes share by a folder", () => {
   test("lets many programs begin at once, and no pause meanwhile", async ({ folder }) => {
-    await using _first = await kernelGate(folder).begin(one);
-    await using _second = await kernelGate(folder).begin(one);
+    await using _first = await kernelPauseLock(folder).lockForStart(one);
+    await using _second = await kernelPauseLock(folder).lockForStart(one);
 
-    await expect(kernelGate(folder, soon).pause(one)).rejects.toMatchObject(busy);
-    await using _elsewhere = await kernelGate(folder).pause(another);
+    await expect(kernelPauseLock(folder, soon).lockForPause(one)).rejects.toMatchObject(busy);
+    await using _elsewhere = await kernelPauseLock(folder).lockForPause(another);
   });
 
   test("lets no program begin and no other pause while one pauses", async ({ folder }) => {
-    await using _paused = await kernelGate(folder).pause(one);
-    const late = kernelGate(folder, soon);
+    await using _paused = await kernelPauseLock(folder).lockForPause(one);
+    const late = kernelPauseLock(folder, soon);
 
-    await expect(late.begin(one)).rejects.toMatchObject(busy);
-    await expect(late.pause(one)).rejects.toMatchObject(busy);
-    await using _elsewhere = await late.begin(another);
+    await expect(late.lockForStart(one)).rejects.toMatchObject(busy);
+    await expect(late.lockForPause(one)).rejects.toMatchObject(busy);
+    await using _elsewhere = await late.lockForStart(another);
   });
 
   test("lets a pause in before the beginnings that come while it waits", async ({ folder }) => {
     const order: string[] = [];
-    const first = await kernelGate(folder).begin(one);
-    const paused = kernelGate(folder)
-      .pause(one)
+    const first = await kernelPauseLock(folder).lockForStart(one);
+    const paused = kernelPauseLock(folder)
+      .lockForPause(one)
       .then(async (held) => {
         order.push("pause");
         await held[Symbol.asyncDispose]();
       });
-    await expect(kernelGate(folder, soon).begin(one)).rejects.toMatchObject(busy);
-    const later = kernelGate(folder)
-      .begin(one)
+    await expect(kernelPauseLock(folder, soon).lockForStart(one)).rejects.toMatchObject(busy);
+    const later = kernelPauseLock(folder)
+      .lockForStart(one)
       .then(async (held) => {
         order.push("begin");
         await held[Symbol.asyncDispose]();
@@ -55,18 +55,18 @@ describe("a gate that processes share by a folder", () => {
 
   test("leaves nothing held by a pause that came too late, or was given up", async ({ folder }) => {
     {
-      await using _begun = await kernelGate(folder).begin(one);
-      await expect(kernelGate(folder, soon).pause(one)).rejects.toMatchObject(busy);
+      await using _begun = await kernelPauseLock(folder).lockForStart(one);
+      await expect(kernelPauseLock(folder, soon).lockForPause(one)).rejects.toMatchObject(busy);
       const gone = AbortSignal.abort(new Error("enough"));
-      await expect(kernelGate(folder).pause(one, gone)).rejects.toThrow("enough");
-      await using _next = await kernelGate(folder, soon).begin(one);
+      await expect(kernelPauseLock(folder).lockForPause(one, gone)).rejects.toThrow("enough");
+      await using _next = await kernelPauseLock(folder, soon).lockForStart(one);
     }
-    await using _alone = await kernelGate(folder, soon).pause(one);
+    await using _alone = await kernelPauseLock(folder, soon).lockForPause(one);
   });
 
   for (const [held, asked] of [
-    ["begin", "pause"],
-    ["pause", "begin"],
+    ["lockForStart", "lockForPause"],
+    ["lockForPause", "lockForStart"],
   ] as const)
     test(`keeps a ${asked} out while another process holds a ${held}, until that is killed`, async ({
       folder,
@@ -74,30 +74,30 @@ describe("a gate that processes share by a folder", () => {
       const holder = startProgram("hold-gate-process", folder, one, held);
       try {
         if (holder.stdout) await once(holder.stdout, "data");
-        await expect(kernelGate(folder, soon)[asked](one)).rejects.toMatchObject(busy);
+        await expect(kernelPauseLock(folder, soon)[asked](one)).rejects.toMatchObject(busy);
       } finally {
         holder.kill("SIGKILL");
       }
       await ended(holder);
 
-      await using _freed = await kernelGate(folder, soon)[asked](one);
+      await using _freed = await kernelPauseLock(folder, soon)[asked](one);
     });
 
   test("control: two gates that share nothing let a program begin within a pause", async ({ folder }) => {
-    await using _paused = await kernelGate(join(folder, "one")).pause(one);
-    await using _begun = await kernelGate(join(folder, "other"), soon).begin(one);
+    await using _paused = await kernelPauseLock(join(folder, "one")).lockForPause(one);
+    await using _begun = await kernelPauseLock(join(folder, "other"), soon).lockForStart(one);
   });
 });
 
 describe("the gate where the kernel keeps no locks", () => {
   test("lets one at a time through", async ({ folder }) => {
     const waited: number[] = [];
-    const gate = portableGate(folder, async (file) => {
+    const gate = portablePauseLock(folder, async (file) => {
       const lock = kernelLock(file, "test");
-      return { ...lock, hold: (ms, signal) => lock.hold(waited.push(ms) > 1 ? 40 : ms, signal) };
+      return { ...lock, acquire: (ms, signal) => lock.acquire(waited.push(ms) > 1 ? 40 : ms, signal) };
     });
-    await using _begun = await gate.begin(one);
+    await using _begun = await gate.lockForStart(one);
 
-    await expect(gate.pause(one)).rejects.toMatchObject(busy);
+    await expect(gate.lockForPause(one)).rejects.toMatchObject(busy);
   });
 });

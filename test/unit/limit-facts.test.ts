@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { limitedUntil } from "../../gateway/limit-facts.ts";
+import { parseRateLimitEnd } from "../../gateway/limit-facts.ts";
 
-type Api = Parameters<typeof limitedUntil>[0];
+type Api = Parameters<typeof parseRateLimitEnd>[0];
 const now = new Date("2026-11-18T12:00:00.000Z");
 const day = 86_400;
 
@@ -17,7 +17,7 @@ interface Said {
 function limited({ api = "anthropic", status = 429, headers = {}, body = "" }: Said): number | null {
   const named = new Map(Object.entries(headers));
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const until = limitedUntil(api, { status, header: (name) => named.get(name), body: text }, now);
+  const until = parseRateLimitEnd(api, { status, header: (name) => named.get(name), body: text }, now);
   return until === null ? null : (until.getTime() - now.getTime()) / 1000;
 }
 

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type LimiterOptions, limiter } from "../../src/docker/limiter.ts";
+import { createConcurrencyLimiter, type LimiterOptions } from "../../src/docker/limiter.ts";
 
 const enough = new Error("enough");
 
 /** Work that begins when it is let in, and ends when it is told to. */
-function workLog(limited: ReturnType<typeof limiter>) {
+function workLog(limited: ReturnType<typeof createConcurrencyLimiter>) {
   const begun: string[] = [];
   const endings = new Map<string, PromiseWithResolvers<void>>();
   return {
@@ -38,7 +38,7 @@ describe("so many at once", () => {
         fc.integer({ min: 1, max: 5 }),
         fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.boolean()), { maxLength: 30 }),
         async (width, works) => {
-          const limited = limiter(async () => width);
+          const limited = createConcurrencyLimiter(async () => width);
           let running = 0;
           let most = 0;
 
@@ -67,7 +67,7 @@ describe("so many at once", () => {
   });
 
   test("the others wait in the order in which they came", async () => {
-    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const { begin, begun, end } = workLog(createConcurrencyLimiter(async () => 1));
     const all = ["a", "b", "c", "d"].map((name) => begin(name));
     await nextTurn();
 
@@ -79,10 +79,10 @@ describe("so many at once", () => {
   });
 
   test("who is to be first goes before all that are not, in the order of their kind", async () => {
-    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const { begin, begun, end } = workLog(createConcurrencyLimiter(async () => 1));
     const all = ["made 1", "made 2", "made 3"].map((name) => begin(name));
     await nextTurn();
-    all.push(...["started 1", "started 2"].map((name) => begin(name, { isFirst: true })));
+    all.push(...["started 1", "started 2"].map((name) => begin(name, { isPriority: true })));
     await nextTurn();
 
     for (const name of ["made 1", "started 1", "started 2", "made 2", "made 3"]) await end(name);
@@ -92,11 +92,11 @@ describe("so many at once", () => {
   });
 
   test("who is to be first and gives up leaves the way to the others", async () => {
-    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const { begin, begun, end } = workLog(createConcurrencyLimiter(async () => 1));
     const stopping = new AbortController();
     const [first, urgent, other] = [
       begin("first"),
-      begin("urgent", { isFirst: true, signal: stopping.signal }),
+      begin("urgent", { isPriority: true, signal: stopping.signal }),
       begin("other"),
     ];
     await nextTurn();
@@ -111,7 +111,7 @@ describe("so many at once", () => {
   });
 
   test("work that fails gives its place back, and its failure to its caller alone", async () => {
-    const { begin, begun, end, fail } = workLog(limiter(async () => 1));
+    const { begin, begun, end, fail } = workLog(createConcurrencyLimiter(async () => 1));
     const [bad, good] = [begin("bad"), begin("good")];
     const failure = expect(bad).rejects.toThrow("bad failed");
     await nextTurn();
@@ -126,7 +126,7 @@ describe("so many at once", () => {
 
   test("when nobody knows how many, that is the failure, and the next try is not hindered by it", async () => {
     const answers = [Promise.reject(enough), Promise.resolve(1), Promise.resolve(1)];
-    const limited = limiter(async () => answers.shift() ?? 1);
+    const limited = createConcurrencyLimiter(async () => answers.shift() ?? 1);
 
     await expect(limited(async () => "never")).rejects.toBe(enough);
 
@@ -139,7 +139,7 @@ describe("so many at once", () => {
 
 describe("giving up", () => {
   test("before it began, nothing runs", async () => {
-    const { begin, begun } = workLog(limiter(async () => 1));
+    const { begin, begun } = workLog(createConcurrencyLimiter(async () => 1));
 
     await expect(begin("late", { signal: AbortSignal.abort(enough) })).rejects.toBe(enough);
 
@@ -148,7 +148,7 @@ describe("giving up", () => {
 
   test("while it is still asked how many may run, nothing runs", async () => {
     const asked = Promise.withResolvers<number>();
-    const { begin, begun } = workLog(limiter(() => asked.promise));
+    const { begin, begun } = workLog(createConcurrencyLimiter(() => asked.promise));
     const stopping = new AbortController();
     const late = begin("late", { signal: stopping.signal });
 
@@ -160,7 +160,7 @@ describe("giving up", () => {
   });
 
   test("while waiting: at once, with its own reason, and those behind move up", async () => {
-    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const { begin, begun, end } = workLog(createConcurrencyLimiter(async () => 1));
     const stopping = new AbortController();
     const [first, second, third] = [
       begin("first"),
@@ -180,7 +180,7 @@ describe("giving up", () => {
   });
 
   test("while it runs is the work's own affair, and frees the place only when the work ends", async () => {
-    const { begin, begun, end } = workLog(limiter(async () => 1));
+    const { begin, begun, end } = workLog(createConcurrencyLimiter(async () => 1));
     const stopping = new AbortController();
     const [first, second] = [begin("first", { signal: stopping.signal }), begin("second")];
     await nextTurn();
@@ -195,7 +195,7 @@ describe("giving up", () => {
   });
 
   test("in the very moment of being called in takes nobody else's turn away", async () => {
-    const limited = limiter(async () => 2);
+    const limited = createConcurrencyLimiter(async () => 2);
     const gate = Promise.withResolvers<void>();
     const stopping = new AbortController();
     const running = [

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { type Listener, openListeners } from "../../src/wire/listeners.ts";
+import { type JournalClient, openJournalServer } from "../../src/wire/listeners.ts";
 import type { NumberedLines } from "../../src/wire/numbered-lines.ts";
 import { test } from "../fakes/folders.ts";
 import { openConnection } from "../fakes/raw-connection.ts";
@@ -19,8 +19,8 @@ const journal: NumberedLines = {
 describe("somebody who is attached and reads slowly", () => {
   test("misses no answer, and perhaps what may be dropped", async ({ folder }) => {
     const path = join(folder, "socket");
-    const heard = Promise.withResolvers<Listener>();
-    await using listeners = await openListeners(path, {
+    const heard = Promise.withResolvers<JournalClient>();
+    await using listeners = await openJournalServer(path, {
       ...{ journal, hello: () => '{"hello":true}' },
       onMessage: (_message, listener) => heard.resolve(listener),
     });

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { gitIn } from "../../src/host/git.ts";
-import { taskFolder } from "../../src/host/task-folder.ts";
+import { createGit } from "../../src/host/git.ts";
+import { openTaskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
 import { type LoadTasksRequest, loadTasks } from "../../src/swarm/load-tasks.ts";
 import { test, writeTask } from "../fakes/folders.ts";
@@ -21,7 +21,7 @@ function load(
 ): Promise<Loaded> {
   const trust = { isTrusted: async () => request.trusted ?? false };
   return loadTasks(
-    { folder: taskFolder(repository), parsers, trust, git: gitIn(repository) },
+    { folder: openTaskFolder(repository), parsers, trust, git: createGit(repository) },
     { files: [], settings: { ...agent, budgetUsd: null, timeout: "6h" }, strict: false, ...request },
   );
 }

@@ -3,15 +3,15 @@ import { createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { statusDocument, statusLines, statusNext } from "../../src/cli/status-lines.ts";
-import { askSocket } from "../../src/docker/ask-socket.ts";
+import { statusDocument, statusLines, suggestNextCommand } from "../../src/cli/status-lines.ts";
+import { getFromSocket } from "../../src/docker/ask-socket.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import { type ContainerRecord, type SwarmState, withContainer } from "../../src/domain/swarm-state.ts";
 import { currentCorrections, engineNeed, type SwarmStatus } from "../../src/domain/swarm-status.ts";
-import { whyWaiting } from "../../src/domain/why-waiting.ts";
+import { findWaitingReason } from "../../src/domain/why-waiting.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
-import { glanceAtHolder } from "../../src/state/glance-at-holder.ts";
+import { findKernelLockHolder } from "../../src/state/glance-at-holder.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { readSwarmStatus, type SwarmStatusDeps } from "../../src/swarm/look-at-swarm.ts";
 import { test } from "../fakes/folders.ts";
@@ -78,7 +78,7 @@ describe("swarm status", () => {
     const status = await look();
 
     expect(status).toMatchObject({ reconciled: true, corrections: [], orphans: [] });
-    expect(engine.calls).toEqual(["observe"]);
+    expect(engine.calls).toEqual(["listContainers"]);
     expect((await store.read()).revision).toBe(state.revision);
   });
 
@@ -119,7 +119,7 @@ describe("swarm status", () => {
       "2: the container has exited; the owner (pid 4711) is collecting the worker's commits",
     );
     expect((await store.read()).containers.map((record) => record.status)).toEqual(["running", "running"]);
-    expect(statusNext(status)).toContain("swarm wait");
+    expect(suggestNextCommand(status)).toContain("swarm wait");
   });
 
   test("when somebody becomes the owner meanwhile, it is left to them", async ({ folder }) => {
@@ -272,7 +272,7 @@ describe("why a worker waits", () => {
     const state = swarmWith(change, {});
 
     expect(
-      whyWaiting(state.containers[0] as ContainerRecord, state, {
+      findWaitingReason(state.containers[0] as ContainerRecord, state, {
         ...{ dependsOn: ["2-tasks.json", "unknown-tasks.json"], isOwned, now },
       }),
     ).toBe(why);
@@ -282,10 +282,10 @@ describe("why a worker waits", () => {
     const state = swarmWith({}, { status: "completed" });
     const [record] = state.containers as [ContainerRecord];
     const why = (isOwned: boolean) =>
-      whyWaiting(record, state, { dependsOn: ["2-tasks.json"], isOwned, now });
+      findWaitingReason(record, state, { dependsOn: ["2-tasks.json"], isOwned, now });
 
     expect([why(true), why(false)]).toEqual(["waits for a free worker slot", null]);
-    expect(whyWaiting(record, { ...state, wish: "stop" }, { dependsOn: [], isOwned: true, now })).toBe(
+    expect(findWaitingReason(record, { ...state, wish: "stop" }, { dependsOn: [], isOwned: true, now })).toBe(
       "the command to stop is pending",
     );
   });
@@ -328,7 +328,7 @@ describe("what is shown of a swarm", () => {
       "cleanup --dry-run",
     ],
   ])("what to type when %s", ([_what, change, records, command]) => {
-    expect(statusNext(shown(swarmWith(...records), change))).toContain(`\`swarm ${command}\``);
+    expect(suggestNextCommand(shown(swarmWith(...records), change))).toContain(`\`swarm ${command}\``);
   });
 
   test("the document is what its schema says, with and without a swarm", async ({ folder }) => {
@@ -362,22 +362,22 @@ describe("the owner, without a lock being loaded", () => {
     folder,
   }) => {
     const file = join(folder, "owner.lock");
-    expect(glanceAtHolder(file)).toBeNull();
+    expect(findKernelLockHolder(file)).toBeNull();
     {
-      await using _held = await kernelLock(file, "swarm start").hold(1_000);
-      expect(glanceAtHolder(file)).toMatchObject({ pid: process.pid, command: "swarm start" });
+      await using _held = await kernelLock(file, "swarm start").acquire(1_000);
+      expect(findKernelLockHolder(file)).toMatchObject({ pid: process.pid, command: "swarm start" });
     }
     // Its process is there and holds no lock: only the lock itself can tell.
-    expect(glanceAtHolder(file)).toBeUndefined();
+    expect(findKernelLockHolder(file)).toBeUndefined();
 
     const { pid } = spawnSync(process.execPath, ["--version"]);
     const host = hostname();
     write(folder, "owner.lock", JSON.stringify({ pid, host, since: "then", command: "swarm start" }));
-    expect(glanceAtHolder(file)).toBeNull();
+    expect(findKernelLockHolder(file)).toBeNull();
     write(folder, "owner.lock", JSON.stringify({ pid, host: "elsewhere", since: "then", command: "x" }));
-    expect(glanceAtHolder(file)).toBeUndefined();
+    expect(findKernelLockHolder(file)).toBeUndefined();
     write(folder, "owner.lock", "torn");
-    expect(glanceAtHolder(file)).toBeUndefined();
+    expect(findKernelLockHolder(file)).toBeUndefined();
   });
 });
 
@@ -393,7 +393,7 @@ describe("a question at a socket", () => {
       });
     });
     await new Promise<void>((resolve) => server.listen(path, resolve));
-    const found = await askSocket(path, "/containers/json", { timeoutMs: answer === null ? 20 : 5_000 });
+    const found = await getFromSocket(path, "/containers/json", { timeoutMs: answer === null ? 20 : 5_000 });
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
@@ -416,6 +416,6 @@ describe("a question at a socket", () => {
   });
 
   test("where nobody listens there is none", async ({ folder }) => {
-    expect(await askSocket(join(folder, "none.sock"), "/", { timeoutMs: 1_000 })).toBeNull();
+    expect(await getFromSocket(join(folder, "none.sock"), "/", { timeoutMs: 1_000 })).toBeNull();
   });
 });

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { TaskFile } from "../../src/domain/generated/tasks.ts";
 import { commitReader } from "../../src/host/commit-reader.ts";
-import { gitIn } from "../../src/host/git.ts";
-import { newFilesIn } from "../../src/host/new-files.ts";
-import { taskFolder } from "../../src/host/task-folder.ts";
+import { createGit } from "../../src/host/git.ts";
+import { createNewFilesWriter } from "../../src/host/new-files.ts";
+import { openTaskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
 import { type MadeTask, makeTask, type NewTaskRequest } from "../../src/swarm/make-task.ts";
 import { test, writeTask } from "../fakes/folders.ts";
@@ -29,8 +29,12 @@ async function make(
     ...{ sha256, file: "", outcome: "completed" as const, swarmId: "", at: "" },
   }));
   const deps = {
-    ...{ parsers, today, folder: taskFolder(repository), files: newFilesIn(repository) },
-    ...{ commits: commitReader(repository), git: gitIn(repository), ledger: { read: async () => ledger } },
+    ...{ parsers, today, folder: openTaskFolder(repository), files: createNewFilesWriter(repository) },
+    ...{
+      commits: commitReader(repository),
+      git: createGit(repository),
+      ledger: { read: async () => ledger },
+    },
   };
   const made = await makeTask(
     deps,
@@ -92,7 +96,7 @@ describe("a task file from a prompt", () => {
 
   test("is taken up again until it was carried out; then there is another one", async ({ repository }) => {
     const first = await make(repository);
-    const { sha256 } = await taskFolder(repository).read(first.file);
+    const { sha256 } = await openTaskFolder(repository).read(first.file);
 
     expect(await make(repository)).toMatchObject({ file: first.file, isNew: false });
     expect(await make(repository, {}, { done: [sha256] })).toMatchObject({

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, describe, expect } from "vitest";
-import { gitIn } from "../../adapter/git.ts";
-import { measureWork, WorkTooLarge } from "../../adapter/measure-work.ts";
-import { TimeOver } from "../../adapter/work-clock.ts";
+import { createGit } from "../../adapter/git.ts";
+import { checkWorkSize, WorkTooLargeError } from "../../adapter/measure-work.ts";
+import { TimeLimitReached } from "../../adapter/work-clock.ts";
 import { git, write } from "../fakes/repository.ts";
 
 const env = { PATH: "/usr/bin:/bin", HOME: "/nonexistent" };
@@ -31,14 +31,14 @@ const test = base.extend<{ folder: string }>({
 });
 
 /** What the measuring says; null when all of it may be committed. */
-async function refusalOf(folder: string): Promise<WorkTooLarge | null> {
+async function refusalOf(folder: string): Promise<WorkTooLargeError | null> {
   execFileSync("chown", ["-R", "1000:1000", folder]);
-  const deps = { folder, git: gitIn(folder, env, limit), limit, base: "main", limits };
+  const deps = { folder, git: createGit(folder, env, limit), limit, base: "main", limits };
   try {
-    await measureWork(deps, {});
+    await checkWorkSize(deps, {});
     return null;
   } catch (error) {
-    if (error instanceof WorkTooLarge) return error;
+    if (error instanceof WorkTooLargeError) return error;
     throw error;
   }
 }
@@ -100,7 +100,7 @@ describe.skipIf(process.getuid?.() !== 0)("what a task may commit", () => {
     truncateSync(write(folder, "s.bin", ""), tebi);
     write(folder, "honest.txt", "work");
 
-    expect((await refusalOf(folder))?.without).toEqual(["s.bin"]);
+    expect((await refusalOf(folder))?.pathsToLeaveOut).toEqual(["s.bin"]);
   });
 
   test("control: git reads such a file until its time is over, and says so", async ({ folder }) => {
@@ -108,11 +108,11 @@ describe.skipIf(process.getuid?.() !== 0)("what a task may commit", () => {
     execFileSync("chown", ["-R", "1000:1000", folder]);
     const soon = (): ReturnType<typeof limit> => {
       const over = new AbortController();
-      const timer = setTimeout(() => over.abort(new TimeOver(120_000)), 300);
+      const timer = setTimeout(() => over.abort(new TimeLimitReached(120_000)), 300);
       return { signal: over.signal, [Symbol.dispose]: () => clearTimeout(timer) };
     };
 
-    const adding = gitIn(folder, env, soon).run(["add", "--all"]);
+    const adding = createGit(folder, env, soon).run(["add", "--all"]);
 
     await expect(adding).rejects.toThrow(/^git add took longer than 2 min 0 s$/);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RanCheck } from "../../src/domain/generated/merge.ts";
 import { mergeOrder } from "../../src/domain/merge-order.ts";
-import { type MergedResults, mergeResults, type Result } from "../../src/swarm/merge-results.ts";
+import { type MergedResults, mergeResults, type WorkerResult } from "../../src/swarm/merge-results.ts";
 
 /** Commits are the names of what is in them, so a merge is both together. */
 interface World {
@@ -50,7 +50,7 @@ async function merged(
   const running = new Set<string>();
   const ran = (exitCode: number): RanCheck => ({ exitCode, output: "", durationMs: 1 });
   const results = Object.entries(commits).map(
-    ([worker, commit]): Result => ({
+    ([worker, commit]): WorkerResult => ({
       ...{ worker, commit, base: "main", message: worker },
       holdReason: held.includes(worker) ? { code: "TESTS_WEAKENED", message: "it deletes a test" } : null,
     }),

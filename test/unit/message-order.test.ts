@@ -4,11 +4,11 @@ import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import {
   type ConversationState,
-  inJournal,
   judgeMessage,
-  judgeUnknown,
-  onNewConnection,
-  type Verdict,
+  judgeUnknownMessage,
+  type MessageVerdict,
+  stateForJournalReplay,
+  stateForNewConnection,
 } from "../../src/domain/message-order.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import {
@@ -27,7 +27,7 @@ import {
   swarmId,
 } from "../fakes/acp-talk.ts";
 
-function judge(known: ConversationState, value: unknown): Verdict {
+function judge(known: ConversationState, value: unknown): MessageVerdict {
   expect(findProblem(value)).toBeNull();
   return judgeMessage(known, value as AcpMessage);
 }
@@ -37,7 +37,7 @@ function follow(messages: readonly unknown[], start: ConversationState = begin()
   return messages.reduce<ConversationState>((known, said) => {
     const verdict = judge(known, said);
     if (verdict.kind !== "new") throw new Error(`${JSON.stringify(said)}: ${JSON.stringify(verdict)}`);
-    return verdict.known;
+    return verdict.nextState;
   }, start);
 }
 
@@ -84,8 +84,8 @@ describe("a conversation", () => {
     ],
     ["anything before hello", begin(), heartbeat(), "before hello"],
     ["another protocol", begin(), hello({ protocol: "acp/2" }), "protocol"],
-    ["a journal that was lost", onNewConnection(started), hello({ lastSeq: 0 }), "journal was lost"],
-    ["a journal that has more", onNewConnection(started), hello({ lastSeq: 7 }), "new"],
+    ["a journal that was lost", stateForNewConnection(started), hello({ lastSeq: 0 }), "journal was lost"],
+    ["a journal that has more", stateForNewConnection(started), hello({ lastSeq: 7 }), "new"],
     ["a second hello", live, hello({ lastSeq: 0 }), "new"],
     ["the next message", live, next(live, activity("US-001", "works")), "new"],
     ["the same message again", started, numbered([progress("US-001", "failed")])[0], "known"],
@@ -151,7 +151,7 @@ describe("a story", () => {
       const verdict = judge(known, next(known, progress("US-001", to)));
 
       expect(verdict.kind).toBe(isAllowed ? "new" : "violation");
-      if (verdict.kind === "new") expect(verdict.known.statusById.get("US-001")).toBe(to);
+      if (verdict.kind === "new") expect(verdict.nextState.statusById.get("US-001")).toBe(to);
       expect(known.statusById.get("US-001")).toBe(from);
     },
   );
@@ -179,7 +179,7 @@ describe("the end", () => {
     ["stopped", "new"],
   ] as const)("by completion %s, in another connection: what follows is %s", (status, expected) => {
     const ended = follow([next(live, completion(status))] as unknown[], live);
-    const again = follow([hello({ lastSeq: 1, phase: "waiting" })], onNewConnection(ended));
+    const again = follow([hello({ lastSeq: 1, phase: "waiting" })], stateForNewConnection(ended));
 
     expect(judge(again, next(again, activity("US-001", "goes on"))).kind).toBe(expected);
   });
@@ -187,15 +187,17 @@ describe("the end", () => {
   test("of a run, of which a journal tells what followed it", () => {
     const news = [completion("stopped"), errorNews(), progress("US-001", "in_progress")];
 
-    expect(follow(numbered(news), inJournal(begin()))).toMatchObject({ lastSeq: 3, end: null });
-    expect(() => follow(numbered([completion("failed"), ...news]), inJournal(begin()))).toThrow("violation");
+    expect(follow(numbered(news), stateForJournalReplay(begin()))).toMatchObject({ lastSeq: 3, end: null });
+    expect(() => follow(numbered([completion("failed"), ...news]), stateForJournalReplay(begin()))).toThrow(
+      "violation",
+    );
   });
 });
 
 describe("a message of an unknown type", () => {
   const said = message("telemetry", { any: ["thing"] });
 
-  test.each<readonly [string, object, Verdict["kind"]]>([
+  test.each<readonly [string, object, MessageVerdict["kind"]]>([
     ["that is addressed like ours", {}, "ignored"],
     ["of another swarm", { swarmId: "x" }, "violation"],
     ["of another attempt", { attempt: "1" }, "violation"],
@@ -205,7 +207,7 @@ describe("a message of an unknown type", () => {
     ["of no proper name", { type: "\u001b[2J" }, "violation"],
     ["with a place in the sequence", { seq: 1 }, "violation"],
   ])("%s is %s", (_what, change, expected) => {
-    expect(judgeUnknown(live, { ...said, ...change }).kind).toBe(expected);
+    expect(judgeUnknownMessage(live, { ...said, ...change }).kind).toBe(expected);
   });
 });
 

@@ -12,7 +12,11 @@ import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { type AskUpstream, askUpstream, type UpstreamQuestion } from "../../gateway/ask-upstream.ts";
+import {
+  type SendUpstreamRequest,
+  sendUpstreamRequest,
+  type UpstreamRequest,
+} from "../../gateway/ask-upstream.ts";
 import { type MirrorFacts, serveMirror } from "../../gateway/mirror.ts";
 import { judgeMirrorRequest } from "../../gateway/mirror-rules.ts";
 import { replaceBytes } from "../../gateway/replace-bytes.ts";
@@ -62,7 +66,7 @@ interface Settings {
   /** Where the registry begins at its host. */
   readonly prefix?: string;
   readonly upstream?: RequestListener;
-  readonly put?: AskUpstream;
+  readonly put?: SendUpstreamRequest;
   /** Where it says it is. */
   readonly url?: string;
 }
@@ -73,7 +77,7 @@ async function world({
   headers = { authorization: "Bearer REAL" },
   prefix = "",
   upstream = (_request, response) => void response.end("content"),
-  put = askUpstream,
+  put = sendUpstreamRequest,
   url,
 }: Settings = {}): Promise<World> {
   const seen: Seen[] = [];
@@ -94,7 +98,7 @@ async function world({
     const rest = (request.url ?? "").slice("/r/TOKEN/mirror".length);
     const deps = {
       refuse: (what: string, why: RefusalReason) => void refused.push([what, why]),
-      reached: (facts: MirrorFacts) => void reached.push(facts),
+      onServed: (facts: MirrorFacts) => void reached.push(facts),
       ask: put,
       signal: controller.signal,
     };
@@ -475,7 +479,7 @@ describe("a path", () => {
   });
 
   test("that is taken is asked for as it was written, at the registry and nowhere else", async () => {
-    const asked: UpstreamQuestion[] = [];
+    const asked: UpstreamRequest[] = [];
     const at = await world({
       prefix: "/npm",
       put: (question) => {
@@ -541,7 +545,7 @@ describe("a registry that points elsewhere", () => {
   });
 
   test("is followed to another host without its credential, which does not come back either", async () => {
-    const asked: UpstreamQuestion[] = [];
+    const asked: UpstreamRequest[] = [];
     const at = await world({
       put: (question) => {
         asked.push(question);

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
-import type { NamedAgent } from "../../src/domain/agent-credentials.ts";
+import type { AgentSpec } from "../../src/domain/agent-credentials.ts";
 import { parseEndpoint, parseUrl } from "../../src/domain/endpoint-words.ts";
 import {
   describeEndpoints,
   type EndpointSettings,
-  endpointsOf,
-  plainVariablesOf,
+  endpointNamesForAgent,
+  nonSecretVariablesOf,
   planEndpoints,
 } from "../../src/domain/model-endpoints.ts";
 import { planMirrors } from "../../src/domain/plan-mirrors.ts";
 import { resolveEndpoint } from "../../src/host/resolve-endpoint.ts";
 
-const claude: NamedAgent = { kind: "claude" };
-const script: NamedAgent = { kind: "script" };
-const command: NamedAgent = { kind: "command", command: ["./agent"] };
-const acp = (...words: string[]): NamedAgent => ({ kind: "acp", command: words });
+const claude: AgentSpec = { kind: "claude" };
+const script: AgentSpec = { kind: "script" };
+const command: AgentSpec = { kind: "command", command: ["./agent"] };
+const acp = (...words: string[]): AgentSpec => ({ kind: "acp", command: words });
 
 const plain: EndpointSettings = {
   modelEndpoints: [],
@@ -22,7 +22,7 @@ const plain: EndpointSettings = {
 };
 
 function plan(
-  agents: readonly NamedAgent[],
+  agents: readonly AgentSpec[],
   env: Readonly<Record<string, string>>,
   settings: Partial<EndpointSettings> = {},
 ) {
@@ -108,9 +108,11 @@ describe("the endpoints of agents", () => {
       ["anthropic", "anthropic", ["claude", "acp claude-agent-acp"]],
       ["anthropic-2", "anthropic", ["acp opencode"]],
     ]);
-    expect(endpointsOf(claude, endpoints)).toEqual(["anthropic"]);
-    expect(endpointsOf(opencode, endpoints)).toEqual(["anthropic-2"]);
-    expect([script, command, acp("my-agent")].flatMap((agent) => endpointsOf(agent, endpoints))).toEqual([]);
+    expect(endpointNamesForAgent(claude, endpoints)).toEqual(["anthropic"]);
+    expect(endpointNamesForAgent(opencode, endpoints)).toEqual(["anthropic-2"]);
+    expect(
+      [script, command, acp("my-agent")].flatMap((agent) => endpointNamesForAgent(agent, endpoints)),
+    ).toEqual([]);
   });
 
   test("are those that are let in, of an agent with several companies", () => {
@@ -141,10 +143,13 @@ describe("the endpoints of agents", () => {
     };
     const agents = [claude, acp("codex-acp"), acp("gemini"), acp("opencode"), command, script];
 
-    const shown = JSON.stringify([plan(agents, env), ...agents.map((agent) => plainVariablesOf(agent, env))]);
+    const shown = JSON.stringify([
+      plan(agents, env),
+      ...agents.map((agent) => nonSecretVariablesOf(agent, env)),
+    ]);
 
     expect(shown).not.toMatch(/never|GIT|GH_|SSH/);
-    expect(plainVariablesOf(claude, env)).toEqual({ ANTHROPIC_MODEL: "m" });
+    expect(nonSecretVariablesOf(claude, env)).toEqual({ ANTHROPIC_MODEL: "m" });
   });
 });
 
@@ -242,8 +247,8 @@ describe("endpoints of one's own", () => {
         credential: header("x-key", "cmd:pass show 'a, b'"),
       },
     ]);
-    expect(endpointsOf(command, endpoints)).toEqual(["mine", "bare"]);
-    expect(endpointsOf(script, endpoints)).toEqual([]);
+    expect(endpointNamesForAgent(command, endpoints)).toEqual(["mine", "bare"]);
+    expect(endpointNamesForAgent(script, endpoints)).toEqual([]);
     expect(plan([script], {}, { modelEndpoints }).endpoints).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withRetried } from "../../src/domain/next-attempt.ts";
+import { planRetryAttempts } from "../../src/domain/next-attempt.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 
@@ -26,7 +26,7 @@ function retried(
   lost: readonly string[] = [],
 ): readonly ContainerRecord[] {
   const state: SwarmState = { ...swarmOf(0), containers: records.map(recordWith) };
-  return withRetried(state, names, { reopened: new Map(), lost: new Set(lost), now }).containers;
+  return planRetryAttempts(state, names, { reopened: new Map(), lost: new Set(lost), now }).containers;
 }
 
 describe("the next attempt of a worker", () => {

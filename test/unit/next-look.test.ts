@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { isMeasurementDue, type Measured } from "../../adapter/disk-watch.ts";
-import { type Growth, nextPollMs } from "../../src/domain/next-look.ts";
+import { type DiskMeasurement, isMeasurementDue } from "../../adapter/disk-watch.ts";
+import { nextPollMs, type SizeGrowth } from "../../src/domain/next-look.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
 const bounds = { minMs: 500, maxMs: 20_000 };
 
 describe("how long until the next look at a disk", () => {
-  test.for<[what: string, growth: Growth, expected: number]>([
-    ["nothing grows", { grownBytes: 0, inMs: 3_000, leftBytes: 8 * GB }, 20_000],
-    ["it shrinks", { grownBytes: -GB, inMs: 3_000, leftBytes: 8 * GB }, 20_000],
-    ["it grows slowly", { grownBytes: MB, inMs: 3_000, leftBytes: 8 * GB }, 20_000],
-    ["full in twenty seconds", { grownBytes: 400 * MB, inMs: 1_000, leftBytes: 8 * GB }, 10_000],
-    ["full in four seconds", { grownBytes: 700 * MB, inMs: 1_000, leftBytes: 2.8 * GB }, 2_000],
-    ["full in half a second", { grownBytes: 700 * MB, inMs: 1_000, leftBytes: 350 * MB }, 500],
-    ["full already", { grownBytes: 700 * MB, inMs: 1_000, leftBytes: -GB }, 500],
-    ["no time has passed", { grownBytes: 700 * MB, inMs: 0, leftBytes: GB }, 500],
+  test.for<[what: string, growth: SizeGrowth, expected: number]>([
+    ["nothing grows", { grownBytes: 0, inMs: 3_000, remainingBytes: 8 * GB }, 20_000],
+    ["it shrinks", { grownBytes: -GB, inMs: 3_000, remainingBytes: 8 * GB }, 20_000],
+    ["it grows slowly", { grownBytes: MB, inMs: 3_000, remainingBytes: 8 * GB }, 20_000],
+    ["full in twenty seconds", { grownBytes: 400 * MB, inMs: 1_000, remainingBytes: 8 * GB }, 10_000],
+    ["full in four seconds", { grownBytes: 700 * MB, inMs: 1_000, remainingBytes: 2.8 * GB }, 2_000],
+    ["full in half a second", { grownBytes: 700 * MB, inMs: 1_000, remainingBytes: 350 * MB }, 500],
+    ["full already", { grownBytes: 700 * MB, inMs: 1_000, remainingBytes: -GB }, 500],
+    ["no time has passed", { grownBytes: 700 * MB, inMs: 0, remainingBytes: GB }, 500],
   ])("%s", ([_what, growth, expected]) => {
     expect(nextPollMs(growth, bounds)).toBe(expected);
   });
@@ -25,12 +25,12 @@ describe("when the disk of a worker is measured", () => {
   /** Writes at a pace from zero on, with a quick look each second; gives what there was whenever it was measured. */
   function measuredAt(bytesPerMs: number, limitBytes: number): number[] {
     const seen: number[] = [];
-    let last: Measured | null = { atMs: 0, usedBytes: 0, leftBytes: limitBytes, tookMs: 100 };
+    let last: DiskMeasurement | null = { atMs: 0, usedBytes: 0, bytesUntilLimit: limitBytes, tookMs: 100 };
     for (let atMs = 1_000; (seen.at(-1) ?? 0) <= limitBytes; atMs += 1_000) {
       const usedBytes = atMs * bytesPerMs;
       if (!isMeasurementDue(last, { atMs, usedBytes })) continue;
       seen.push(usedBytes);
-      last = { atMs, usedBytes, leftBytes: limitBytes - usedBytes, tookMs: 100 };
+      last = { atMs, usedBytes, bytesUntilLimit: limitBytes - usedBytes, tookMs: 100 };
     }
     return seen;
   }
@@ -51,7 +51,7 @@ describe("when the disk of a worker is measured", () => {
   });
 
   test("a measurement that takes long is not repeated at once, however fast the disk fills up", () => {
-    const last: Measured = { atMs: 0, usedBytes: GB, leftBytes: 1, tookMs: 2_000 };
+    const last: DiskMeasurement = { atMs: 0, usedBytes: GB, bytesUntilLimit: 1, tookMs: 2_000 };
 
     const due = [1_000, 4_000, 7_999, 8_000].map((atMs) =>
       isMeasurementDue(last, { atMs, usedBytes: 9 * GB }),

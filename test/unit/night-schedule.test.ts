@@ -1,18 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import {
-  areDays,
   crontabLine,
-  nightsIn,
-  type ScheduledNight,
+  findCrontabLines,
+  isWeekdayList,
+  type NightlySchedule,
+  replaceCrontabLine,
   timeOfDay,
-  withNight,
 } from "../../src/domain/night-schedule.ts";
 
-const night: ScheduledNight = {
+const night: NightlySchedule = {
   ...{ projectId: "abc", root: "/home/ada/it's 100 % mine", program: "/opt/swarm/bin/swarm" },
   ...{ at: { hour: 23, minute: 5 }, days: "mon-fri", environment: { PATH: "/usr/bin:/bin" } },
-  words: ["start", "--all", "--until", "07:00", "--notify", 'notify-send "$(date +%H)"'],
+  commandArguments: ["start", "--all", "--until", "07:00", "--notify", 'notify-send "$(date +%H)"'],
 };
 
 describe("a line of a crontab", () => {
@@ -34,7 +34,7 @@ describe("a line of a crontab", () => {
     ]);
     expect(seen.toString().trim().split("\n")).toEqual([
       night.root,
-      ...["PATH=/usr/bin:/bin", night.program, ...night.words],
+      ...["PATH=/usr/bin:/bin", night.program, ...night.commandArguments],
     ]);
   });
 
@@ -44,7 +44,7 @@ describe("a line of a crontab", () => {
 
   test("is none where it would be cut, or broken by a character", () => {
     expect(crontabLine({ ...night, root: "/a\nb" })).toBeNull();
-    expect(crontabLine({ ...night, words: ["--notify", "date +\\%H"] })).toBeNull();
+    expect(crontabLine({ ...night, commandArguments: ["--notify", "date +\\%H"] })).toBeNull();
     expect(crontabLine({ ...night, root: `/${"x".repeat(1_000)}` })).toBeNull();
   });
 });
@@ -53,19 +53,19 @@ describe("a crontab", () => {
   const others = "# nights\nMAILTO=ada\n0 1 * * * backup # aimi-swarm, not\n5 5 * * * b # aimi-swarm other\n";
 
   test("gets one line for a project, and all else stays as it is", () => {
-    const once = withNight(others, "abc", "0 23 * * * a # aimi-swarm abc");
+    const once = replaceCrontabLine(others, "abc", "0 23 * * * a # aimi-swarm abc");
 
     expect(once).toBe(`${others}0 23 * * * a # aimi-swarm abc\n`);
-    expect(withNight(once, "abc", "0 23 * * * a # aimi-swarm abc")).toBe(once);
-    expect(withNight(once, "abc", "1 22 * * * a # aimi-swarm abc")).toBe(
+    expect(replaceCrontabLine(once, "abc", "0 23 * * * a # aimi-swarm abc")).toBe(once);
+    expect(replaceCrontabLine(once, "abc", "1 22 * * * a # aimi-swarm abc")).toBe(
       `${others}1 22 * * * a # aimi-swarm abc\n`,
     );
-    expect(withNight(once, "abc", null)).toBe(others);
-    expect(withNight("0 23 * * * a # aimi-swarm abc", "abc", null)).toBe("");
+    expect(replaceCrontabLine(once, "abc", null)).toBe(others);
+    expect(replaceCrontabLine("0 23 * * * a # aimi-swarm abc", "abc", null)).toBe("");
   });
 
   test("has the lines of every project, and no comments", () => {
-    expect(nightsIn(`${others}#5 5 * * * c # aimi-swarm off\n`)).toEqual([
+    expect(findCrontabLines(`${others}#5 5 * * * c # aimi-swarm off\n`)).toEqual([
       { projectId: "other", line: "5 5 * * * b # aimi-swarm other" },
     ]);
   });
@@ -94,6 +94,6 @@ describe("when", () => {
     ["monday", false],
     ["* * root rm", false],
   ] as const)("on %s", ([text, isRight]) => {
-    expect(areDays(text)).toBe(isRight);
+    expect(isWeekdayList(text)).toBe(isRight);
   });
 });

@@ -72,7 +72,7 @@ describe("a wish", () => {
     await swarm.talk("one");
     swarm.wish(of(swarm, "one", "pause"));
     await granted(swarm);
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("paused");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("paused");
     swarm.wish(of(swarm, "one", "stop"));
 
     await ended;
@@ -119,11 +119,11 @@ describe("a wish", () => {
     const one = await swarm.talk("one");
     swarm.wish({ of: "swarm", wish: "pause" });
     await granted(swarm);
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("paused");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("paused");
     swarm.wish({ of: "swarm", wish: "unpause" });
     await granted(swarm);
 
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("running");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("running");
     expect(one.resumed).toEqual([0]);
     one.complete();
     await ended;
@@ -143,8 +143,8 @@ describe("a wish", () => {
     swarm.wish({ of: "swarm", wish: "unpause" });
     await granted(swarm);
 
-    expect((await swarm.containers.look(swarm.nameOf("two")))?.state).toBe("running");
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("paused");
+    expect((await swarm.containers.inspect(swarm.nameOf("two")))?.state).toBe("running");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("paused");
     const reason = { code: "CONTAINER_STUCK", message: expect.stringContaining("`pkill -KILL") };
     expect(swarm.told).toContainEqual({ event: "wish", wish: "unpause", reason });
     for (const worker of workers) worker.complete();
@@ -170,7 +170,7 @@ describe("a wish", () => {
     const one = await swarm.talk("one");
     await granted(swarm);
 
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("paused");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("paused");
     expect(swarm.record("one").paused).not.toBeNull();
     swarm.wish(of(swarm, "one", "unpause"));
     await granted(swarm);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { hostLine } from "../../src/acp/host-lines.ts";
+import { serializeHostMessage } from "../../src/acp/host-lines.ts";
 import { type Channel, openChannel } from "../../src/acp/open-channel.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { begin, containerId, goodNews, swarmId } from "../fakes/acp-talk.ts";
@@ -18,7 +18,7 @@ async function firstOf(channel: Channel): Promise<unknown> {
   return null;
 }
 
-const ack = hostLine({ swarmId, containerId }, new Date(0), { type: "ack", payload: { seq: 7 } });
+const ack = serializeHostMessage({ swarmId, containerId }, new Date(0), { type: "ack", payload: { seq: 7 } });
 
 describe("a connection to an adapter", () => {
   test("is made as root of the container, from where it is asked to", async () => {

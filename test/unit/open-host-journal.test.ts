@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { readHostJournal } from "../../src/acp/host-journal.ts";
+import { summarizeHostJournal } from "../../src/acp/host-journal.ts";
 import { type HostJournal, openHostJournal } from "../../src/acp/open-host-journal.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
@@ -25,7 +25,7 @@ describe("the owner's journal", () => {
 
     expect(journal.lastSeq).toBe(5);
     expect(statSync(join(folder, "journal-1.ndjson")).mode & 0o777).toBe(0o600);
-    expect(await readHostJournal(folder)).toMatchObject({
+    expect(await summarizeHostJournal(folder)).toMatchObject({
       lastSeq: 5,
       statusById: new Map([["US-001", "completed"]]),
     });
@@ -40,12 +40,12 @@ describe("the owner's journal", () => {
     await using again = await open(folder);
 
     expect(again.lastSeq).toBe(messages.length);
-    expect(again.known).toMatchObject({
+    expect(again.conversationState).toMatchObject({
       lastSeq: messages.length,
       end: { type: "completion" },
-      announced: null,
+      helloContent: null,
     });
-    expect([...again.known.statusById.values()]).toEqual(["completed", "completed"]);
+    expect([...again.conversationState.statusById.values()]).toEqual(["completed", "completed"]);
   });
 
   test("loses a torn last line and goes on where it was torn", async ({ folder }) => {
@@ -92,7 +92,7 @@ describe("the owner's journal", () => {
 
     await using journal = await open(folder);
 
-    expect(journal.known).toMatchObject({ lastSeq: 1, end: { payload: { status: "stopped" } } });
+    expect(journal.conversationState).toMatchObject({ lastSeq: 1, end: { payload: { status: "stopped" } } });
     await journal.append(numbered([progress("US-001", "in_progress")], 2) as unknown as JournalledMessage[]);
   });
 

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openOutputLog } from "../../src/host/output-log.ts";
-import { readPieces } from "../../src/host/read-pieces.ts";
+import { readOutputPieces } from "../../src/host/read-pieces.ts";
 import type { OutputChunk } from "../../src/ports/containers.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -28,7 +28,7 @@ async function write(folder: string, chunks: Iterable<OutputChunk>): Promise<num
 }
 
 async function read(folder: string): Promise<{ stream: string; text: string }[]> {
-  const pieces = await Array.fromAsync(readPieces(folder, { follow: true }));
+  const pieces = await Array.fromAsync(readOutputPieces(folder, { follow: true }));
   return pieces.map(({ stream, bytes }) => ({ stream, text: Buffer.from(bytes).toString() }));
 }
 

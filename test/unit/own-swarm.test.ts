@@ -225,7 +225,7 @@ describe("an owner that is asked to end", () => {
 
     await owner.ended;
 
-    expect((await swarm.containers.look(swarm.nameOf("one")))?.state).toBe("created");
+    expect((await swarm.containers.inspect(swarm.nameOf("one")))?.state).toBe("created");
   });
 
   test("lets a paused worker go on, so that it hears of it", async () => {

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { complaintLines, parseComplaint, type TarComplaint } from "../../src/sandbox/pack-complaints.ts";
+import {
+  createComplaintParser,
+  parseComplaint,
+  type TarComplaint,
+} from "../../src/sandbox/pack-complaints.ts";
 
 function told(...pieces: readonly string[]): TarComplaint[] {
   const complaints: TarComplaint[] = [];
-  const lines = complaintLines((complaint) => complaints.push(complaint));
+  const lines = createComplaintParser((complaint) => complaints.push(complaint));
   for (const piece of pieces) lines.add(Buffer.from(piece));
   lines.end();
   return complaints;

@@ -60,13 +60,13 @@ describe("JSON from outside", () => {
   });
 
   test("a byte order mark and CRLF are fine", () => {
-    const { value, placeOf } = parseJson(
+    const { value, locationOf } = parseJson(
       Buffer.from('\ufeff{\r\n  "a": [\r\n    1\r\n  ]\r\n}\r\n'),
       "x.json",
     );
 
     expect(value).toEqual({ a: [1] });
-    expect(placeOf("/a/0")).toEqual({ file: "x.json", line: 3, column: 5, pointer: "/a/0" });
+    expect(locationOf("/a/0")).toEqual({ file: "x.json", line: 3, column: 5, pointer: "/a/0" });
   });
 
   test("brackets inside strings are no nesting", () => {
@@ -76,8 +76,8 @@ describe("JSON from outside", () => {
   });
 
   test("the place of something absent is the nearest thing around it", () => {
-    const { placeOf } = parseJson(Buffer.from('{\n  "a": {}\n}'), "x.json");
+    const { locationOf } = parseJson(Buffer.from('{\n  "a": {}\n}'), "x.json");
 
-    expect(placeOf("/a/missing/deeper")).toMatchObject({ line: 2, column: 8 });
+    expect(locationOf("/a/missing/deeper")).toMatchObject({ line: 2, column: 8 });
   });
 });

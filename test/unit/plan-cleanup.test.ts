@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
-  attemptsIn,
   type CleanupInput,
   type EngineResource,
+  findLeftoverAttempts,
   planCleanup,
   type WorkLocation,
   withDiscarded,
@@ -181,10 +181,10 @@ describe("what no record knows", () => {
   });
 
   test("its attempt is asked for by the folder of its journal", () => {
-    expect(attemptsIn(null, leftBy("login.a3", { swarmId: otherSwarm, attempt: 3 }))).toEqual([
+    expect(findLeftoverAttempts(null, leftBy("login.a3", { swarmId: otherSwarm, attempt: 3 }))).toEqual([
       { swarmId: otherSwarm, slug: "login", attempt: 3, status: null },
     ]);
-    expect(attemptsIn(swarmWith({ status: "failed" }), leftBy("login"))).toEqual([
+    expect(findLeftoverAttempts(swarmWith({ status: "failed" }), leftBy("login"))).toEqual([
       { swarmId, slug: "login", attempt: 1, status: "failed" },
     ]);
   });
@@ -224,7 +224,7 @@ describe("what no record knows", () => {
 
     expect(remove).toEqual([]);
     expect(keep).toMatchObject([{ why: "the labels of this resource name no worker" }]);
-    for (const { slug } of attemptsIn(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
+    for (const { slug } of findLeftoverAttempts(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
   });
 
   test("hostile labels cannot make somebody else's journal answer for a worker", () => {

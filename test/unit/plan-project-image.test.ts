@@ -10,10 +10,10 @@ import { ensureProjectImage } from "../../src/image/build-project-image.ts";
 import { baseInputs } from "../../src/image/ensure-base-image.ts";
 import { imageOperations } from "../../src/image/image-operations.ts";
 import {
+  computeImageLookupKey,
   type ImageProject,
   type ProjectImageOptions,
   planProjectImage,
-  quickKeyOf,
 } from "../../src/image/plan-project-image.ts";
 import type { CommitReader, TrackedFile } from "../../src/ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
@@ -229,7 +229,7 @@ describe("what a person should know", () => {
 
 test("the quick answer is another one for another commit, base, option, template or swarm", async () => {
   const key = ({ commit = "c", id = base.id, chosen = options, files = {} } = {}) =>
-    quickKeyOf({ sources: sourcesWith(files) }, { commit, base: { id }, options: chosen });
+    computeImageLookupKey({ sources: sourcesWith(files) }, { commit, base: { id }, options: chosen });
 
   const keys = await Promise.all([
     key(),
@@ -310,7 +310,7 @@ function ensuring(): Ensuring {
 }
 
 const freeLock: Lock = {
-  hold: async () => ({ confirm: async () => {}, [Symbol.asyncDispose]: async () => {} }),
+  acquire: async () => ({ confirm: async () => {}, [Symbol.asyncDispose]: async () => {} }),
   holder: async () => null,
 };
 

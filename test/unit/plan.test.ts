@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LedgerLine } from "../../src/domain/ledger.ts";
 import { type HostCapacity, parallelWorkers, workersThatFit } from "../../src/domain/parallel-workers.ts";
 import { type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
-import { explainSettings, type SettingsFile, settingsOf } from "../../src/domain/settings.ts";
+import { explainSettings, type SettingsFile, settingsWithoutOrigins } from "../../src/domain/settings.ts";
 import { findViolations } from "../../src/schema/find-violations.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
@@ -24,7 +24,7 @@ const roomOf = (change: Partial<HostCapacity>): HostCapacity => ({
 });
 
 function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): PlanContext {
-  const settings = settingsOf(
+  const settings = settingsWithoutOrigins(
     explainSettings(
       { flag: change.flags ?? {}, environment: {}, project: {}, user: {} },
       { projectTrusted: false },

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, expect, vi } from "vitest";
-import { play } from "../../adapter/play.ts";
+import { runScriptedAgent } from "../../adapter/play.ts";
 import type { ScriptSteps } from "../../src/domain/generated/script-agent.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -16,7 +16,7 @@ async function playIn(folder: string, steps: ScriptSteps): Promise<{ code: numbe
     complaint += text;
     return true;
   });
-  const code = await play(Readable.from([JSON.stringify(steps)]), () => {});
+  const code = await runScriptedAgent(Readable.from([JSON.stringify(steps)]), () => {});
   return { code, complaint };
 }
 

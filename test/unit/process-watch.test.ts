@@ -37,7 +37,7 @@ describe("the processes of a turn", () => {
     await vi.advanceTimersByTimeAsync(500);
 
     expect(sandbox.ended).toBe(1);
-    expect(span.usedUp.reason).toBe("the sandbox reached its limit of 512 processes");
+    expect(span.limitReached.reason).toBe("the sandbox reached its limit of 512 processes");
   });
 
   test("that are used up for a moment go on, and what failed meanwhile may have failed by that", async () => {
@@ -50,7 +50,10 @@ describe("the processes of a turn", () => {
     sandbox.now = 12;
     await vi.advanceTimersByTimeAsync(60_000);
 
-    expect({ ended: sandbox.ended, isUsedUp: span.usedUp.aborted }).toEqual({ ended: 0, isUsedUp: false });
+    expect({ ended: sandbox.ended, isUsedUp: span.limitReached.aborted }).toEqual({
+      ended: 0,
+      isUsedUp: false,
+    });
     expect(await span.whyRefused()).toMatch(/its limit of 512 processes/);
   });
 
@@ -97,13 +100,29 @@ describe("the processes of a turn", () => {
 
 describe("what an engine is told of processes", () => {
   test("is the limit itself where the machine's kernel counts", () => {
-    expect(processLimits("runc", 512)).toEqual({ ofContainer: 512, ofUser: null, full: 512 });
-    expect(processLimits("sysbox-runc", 16)).toEqual({ ofContainer: 16, ofUser: null, full: 16 });
+    expect(processLimits("runc", 512)).toEqual({
+      maxPerContainer: 512,
+      maxPerUser: null,
+      exhaustedCount: 512,
+    });
+    expect(processLimits("sysbox-runc", 16)).toEqual({
+      maxPerContainer: 16,
+      maxPerUser: null,
+      exhaustedCount: 16,
+    });
   });
 
   test("leaves gVisor room for its own threads, and has its kernel count the processes", () => {
-    expect(processLimits("runsc", 512)).toEqual({ ofContainer: 8_320, ofUser: 512, full: 4_160 });
-    expect(processLimits("gvisor", 16)).toEqual({ ofContainer: 384, ofUser: 16, full: 192 });
+    expect(processLimits("runsc", 512)).toEqual({
+      maxPerContainer: 8_320,
+      maxPerUser: 512,
+      exhaustedCount: 4_160,
+    });
+    expect(processLimits("gvisor", 16)).toEqual({
+      maxPerContainer: 384,
+      maxPerUser: 16,
+      exhaustedCount: 192,
+    });
   });
 
   test("is the same rule for whatever is made: a worker has what a sandbox has", () => {

@@ -10,10 +10,10 @@ import {
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
-import { parseReference, showReference } from "../../src/domain/secret-reference.ts";
+import { parseReference, redactReference } from "../../src/domain/secret-reference.ts";
 import { parseLogin, writeLogin } from "../../src/host/login-file.ts";
 import { readSecret, type SecretDeps } from "../../src/host/read-secret.ts";
-import { secretPrograms } from "../../src/host/secret-program.ts";
+import { createSecretProgramRunner } from "../../src/host/secret-program.ts";
 import { test } from "../fakes/folders.ts";
 
 const secret = "sk-SESAME-1234567890";
@@ -27,7 +27,7 @@ function depsAt(
   return {
     env,
     home,
-    run: secretPrograms(),
+    run: createSecretProgramRunner(),
     onWarning: (warning) => void warnings.push(warning),
     warnings,
     ...change,
@@ -146,7 +146,7 @@ describe("a secret", () => {
   });
 
   test("that takes too long is not waited for, whatever its program left behind", async ({ folder }) => {
-    const deps = depsAt(folder, { run: secretPrograms(300) });
+    const deps = depsAt(folder, { run: createSecretProgramRunner(300) });
 
     const error = await refusalOf(`cmd:sh -c "echo ${secret}; sleep 3 & sleep 3"`, deps);
 
@@ -155,7 +155,7 @@ describe("a secret", () => {
   });
 
   test("is read though its program left something behind that holds its output", async ({ folder }) => {
-    const deps = depsAt(folder, { run: secretPrograms(20_000) });
+    const deps = depsAt(folder, { run: createSecretProgramRunner(20_000) });
 
     expect(await readSecret(`cmd:sh -c "echo ${secret}; sleep 3 &"`, deps)).toBe(secret);
   });
@@ -257,7 +257,7 @@ describe("a reference", () => {
   test("is shown without the words of a program, and not at all where it is none", () => {
     const texts = ["env:A", "file:~/a", `cmd:curl ${secret}`, "cmd:pass", secret, `env:${secret}`];
 
-    expect(texts.map(showReference)).toEqual(["env:A", "file:~/a", "cmd:curl …", "cmd:pass", "…", "…"]);
+    expect(texts.map(redactReference)).toEqual(["env:A", "file:~/a", "cmd:curl …", "cmd:pass", "…", "…"]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pairsOf, type TreeRow } from "../../src/host/read-tree.ts";
+import { pairTreeEntries, type TreeRow } from "../../src/host/read-tree.ts";
 
 type Row = readonly [mode: string, name: string, id: number];
 
@@ -52,7 +52,7 @@ test("every entry is shown, wherever a tree that git did not write has put it", 
 test("a name may be any bytes", () => {
   const name = Buffer.from([0xff, 0x20, 0x0a, 0x31]).toString("latin1");
 
-  expect([...pairsOf(tree(), tree(["100644", name, 1]))][0]?.[1]?.name()).toBe("\ufffd \n1");
+  expect([...pairTreeEntries(tree(), tree(["100644", name, 1]))][0]?.[1]?.name()).toBe("\ufffd \n1");
 });
 
 test("a tree that ends too early is no tree", () => {
@@ -69,5 +69,5 @@ function tree(...rows: readonly Row[]): Buffer {
 function shown(was: Buffer, now: Buffer): string[] {
   const text = (row: TreeRow | null): string =>
     row ? `${row.mode} ${row.name()} ${Number.parseInt(row.id().slice(0, 2), 16)}` : "";
-  return [...pairsOf(was, now)].map(([old, entry]) => `${text(old)} | ${text(entry)}`);
+  return [...pairTreeEntries(was, now)].map(([old, entry]) => `${text(old)} | ${text(entry)}`);
 }

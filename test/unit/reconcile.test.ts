@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { withCorrection } from "../../src/domain/correct-record.ts";
+import { applyCorrection } from "../../src/domain/correct-record.ts";
 import {
   type CorrectionAction,
-  judgeEnded,
-  judgeWithoutAdapter,
-  type Observed,
+  judgeContainerWithoutAdapter,
+  judgeEndedAttempt,
+  type ObservedContainer,
   reconcile,
 } from "../../src/domain/reconcile.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
@@ -23,7 +23,7 @@ type Verdict =
   | "failed CONTAINER_LOST"
   | Exclude<CorrectionAction["kind"], "set-status">;
 
-const engineSays: Readonly<Record<string, Observed>> = {
+const engineSays: Readonly<Record<string, ObservedContainer>> = {
   "nothing, volume gone": { kind: "missing", volume: false },
   "nothing, volume there": { kind: "missing", volume: true },
   created: { kind: "created", containerId: id, labelsAgree: true },
@@ -159,12 +159,12 @@ const cells = Object.entries(table).flatMap(([row, verdicts]) =>
 
 function actionsFor(
   change: Partial<ContainerRecord>,
-  observed: Observed,
-  ownerAlive = false,
+  observed: ObservedContainer,
+  isOwnerAlive = false,
 ): CorrectionAction[] {
   const record = recordWith(change);
   const { corrections } = reconcile([record], new Map([[record.containerName, observed]]), () => ({
-    ownerAlive,
+    isOwnerAlive,
     lastCheckpoint: checkpoint,
   }));
   return corrections.map(({ action }) => action);
@@ -193,7 +193,7 @@ describe("a record beside what the engine says", () => {
   test.each(Object.keys(engineSays))(
     "a record that a living owner is creating is left alone, whatever the engine says (%s)",
     (says) => {
-      expect(actionsFor({ creating }, engineSays[says] as Observed, true)).toEqual([]);
+      expect(actionsFor({ creating }, engineSays[says] as ObservedContainer, true)).toEqual([]);
     },
   );
 
@@ -202,7 +202,7 @@ describe("a record beside what the engine says", () => {
 
     const actions = actionsFor(
       { status: "completed", containerId: id, branch },
-      engineSays["running"] as Observed,
+      engineSays["running"] as ObservedContainer,
     );
 
     expect(actions.map(({ kind }) => kind)).toEqual(["report", "collect", "publish"]);
@@ -211,8 +211,8 @@ describe("a record beside what the engine says", () => {
   test("containers that no record knows are orphans", () => {
     const { corrections, orphans } = reconcile(
       [],
-      new Map([["aimi-stray", engineSays["running"] as Observed]]),
-      () => ({ ownerAlive: false, lastCheckpoint: null }),
+      new Map([["aimi-stray", engineSays["running"] as ObservedContainer]]),
+      () => ({ isOwnerAlive: false, lastCheckpoint: null }),
     );
 
     expect({ corrections, orphans }).toEqual({ corrections: [], orphans: ["aimi-stray"] });
@@ -221,7 +221,7 @@ describe("a record beside what the engine says", () => {
 
 describe("a container of our name and labels with another id", () => {
   test("is adopted: the engine's id changed, the worker did not", () => {
-    const other: Observed = { kind: "running", containerId: "b".repeat(64), labelsAgree: true };
+    const other: ObservedContainer = { kind: "running", containerId: "b".repeat(64), labelsAgree: true };
 
     expect(actionsFor({ status: "running", containerId: id }, other)).toEqual([
       { kind: "adopt", containerId: "b".repeat(64) },
@@ -248,7 +248,7 @@ describe("how an attempt ended", () => {
     "the journal ends with %s, the container exited with %s: %s",
     (completion, exitCode, expected) => {
       const container = { ...plainEnd, exitCode };
-      const { status, reason } = judgeEnded(container, { completion, error: null });
+      const { status, reason } = judgeEndedAttempt(container, { completion, error: null });
 
       expect(reason ? `${status} ${reason.code}` : status).toBe(expected);
     },
@@ -303,7 +303,7 @@ describe("how an attempt ended", () => {
     ["the same code elsewhere is not", { exitCode: 2, runtime: "runc" }, null, "stopped INTERRUPTED"],
   ] as const)("without a completion, %s", (_name, container, found, expected) => {
     const ended = { ...plainEnd, ...container };
-    const { status, reason } = judgeEnded(ended, { completion: null, error: found });
+    const { status, reason } = judgeEndedAttempt(ended, { completion: null, error: found });
 
     expect(`${status} ${reason?.code}`).toBe(expected);
   });
@@ -323,7 +323,7 @@ describe("a single sandbox without an adapter", () => {
     ["completed", { kind: "missing" }, undefined],
     ["stopped", { kind: "missing" }, undefined],
   ] as const)("%s and %o: %s", (status, observed, expected) => {
-    expect(judgeWithoutAdapter(status, observed)).toBe(expected);
+    expect(judgeContainerWithoutAdapter(status, observed)).toBe(expected);
   });
 });
 
@@ -343,7 +343,7 @@ describe("applying a correction", () => {
   };
 
   test("changes the record it was decided from", () => {
-    const after = withCorrection(state, { container: record.containerName, from, action: lost }, now);
+    const after = applyCorrection(state, { container: record.containerName, from, action: lost }, now);
 
     expect(after.containers[0]).toMatchObject({ status: "failed", reason: { code: "CONTAINER_LOST" } });
   });
@@ -356,13 +356,13 @@ describe("applying a correction", () => {
   ] as const)("leaves a record alone that has moved on in %s", (_what, change) => {
     const moved = { ...state, containers: [{ ...record, ...change }] };
 
-    expect(withCorrection(moved, { container: record.containerName, from, action: lost }, now)).toBe(moved);
+    expect(applyCorrection(moved, { container: record.containerName, from, action: lost }, now)).toBe(moved);
   });
 
   test("leaves a state alone that no longer has the record", () => {
     const empty = { ...state, containers: [] };
 
-    expect(withCorrection(empty, { container: record.containerName, from, action: lost }, now)).toBe(empty);
+    expect(applyCorrection(empty, { container: record.containerName, from, action: lost }, now)).toBe(empty);
   });
 
   test("adopts a container whose creation was cut off, and clears one that left nothing", () => {
@@ -370,10 +370,10 @@ describe("applying a correction", () => {
     const decided = { container: record.containerName, from: { ...from, creating } };
 
     expect(
-      withCorrection(cutOff, { ...decided, action: { kind: "adopt", containerId: id } }, now).containers[0],
+      applyCorrection(cutOff, { ...decided, action: { kind: "adopt", containerId: id } }, now).containers[0],
     ).toMatchObject({ creating: null, containerId: id });
     expect(
-      withCorrection(cutOff, { ...decided, action: { kind: "clear-creating" } }, now).containers[0],
+      applyCorrection(cutOff, { ...decided, action: { kind: "clear-creating" } }, now).containers[0],
     ).toMatchObject({ creating: null, containerId: null });
   });
 });

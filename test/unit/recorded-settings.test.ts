@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { recordable, withRecorded } from "../../src/domain/recorded-settings.ts";
+import { applyRecordedSettings, pickRecordedSettings } from "../../src/domain/recorded-settings.ts";
 import {
   type ExplainedSetting,
   explainSettings,
   type SettingsFile,
-  settingsOf,
+  settingsWithoutOrigins,
 } from "../../src/domain/settings.ts";
 
 const explained = (sources: { flag?: SettingsFile; user?: SettingsFile } = {}): ExplainedSetting[] =>
   explainSettings({ flag: {}, environment: {}, project: {}, user: {}, ...sources }, { projectTrusted: true });
 
-const begun = settingsOf(
+const begun = settingsWithoutOrigins(
   explained({
     flag: { agent: "command", agentCommand: ["./agent"], parallel: 7, timeout: "2h", verify: ["npm test"] },
   }),
@@ -20,22 +20,22 @@ describe("the settings of a swarm that is gone on with", () => {
   test("are those that it was begun with, whatever files and environment say by now", () => {
     const now = explained({ user: { agent: "acp", parallel: 2, timeout: "5m", verify: [] } });
 
-    expect(withRecorded(now, recordable(begun))).toEqual(begun);
+    expect(applyRecordedSettings(now, pickRecordedSettings(begun))).toEqual(begun);
   });
 
   test("are today's where none were recorded, and for whatever is not recorded", () => {
-    expect(withRecorded(explained(), null)).toEqual(settingsOf(explained()));
+    expect(applyRecordedSettings(explained(), null)).toEqual(settingsWithoutOrigins(explained()));
 
     const now = explained({ user: { limits: { memory: "9g" } } });
-    expect(withRecorded(now, recordable(begun))["limits.memory"]).toBe("9g");
-    expect(Object.keys(recordable(begun))).not.toContain("engine");
+    expect(applyRecordedSettings(now, pickRecordedSettings(begun))["limits.memory"]).toBe("9g");
+    expect(Object.keys(pickRecordedSettings(begun))).not.toContain("engine");
   });
 
   test("give way to flags; another agent comes without the words of the recorded one", () => {
     const now = explained({ flag: { agent: "acp", parallel: 1 } });
 
-    expect(withRecorded(now, recordable(begun))).toMatchObject({
-      ...{ agent: "acp", agentCommand: settingsOf(now).agentCommand, parallel: 1 },
+    expect(applyRecordedSettings(now, pickRecordedSettings(begun))).toMatchObject({
+      ...{ agent: "acp", agentCommand: settingsWithoutOrigins(now).agentCommand, parallel: 1 },
       ...{ timeout: "2h", verify: ["npm test"] },
     });
   });
@@ -49,21 +49,27 @@ describe("the settings of a swarm that is gone on with", () => {
         prices: [{ model: "m", input: 1, output: 1, cacheRead: 1, cacheWrite: 1 }],
       },
     };
-    const recorded = recordable(settingsOf(explained({ flag: opened })));
+    const recorded = pickRecordedSettings(settingsWithoutOrigins(explained({ flag: opened })));
 
     const now = explained({ user: { allow: ["github"], swarmBudgetUsd: 50, network: "bridge" } });
-    expect(withRecorded(now, recorded)).toMatchObject(opened);
+    expect(applyRecordedSettings(now, recorded)).toMatchObject(opened);
 
     const raised = explained({ flag: { swarmBudgetUsd: 9, allow: ["go"] } });
-    expect(withRecorded(raised, recorded)).toMatchObject({ ...opened, swarmBudgetUsd: 9, allow: ["go"] });
+    expect(applyRecordedSettings(raised, recorded)).toMatchObject({
+      ...opened,
+      swarmBudgetUsd: 9,
+      allow: ["go"],
+    });
   });
 
   test("hold no credential: those of whoever goes on count", () => {
-    const recorded = recordable(settingsOf(explained({ flag: { credentials: { anthropic: "env:OLD" } } })));
+    const recorded = pickRecordedSettings(
+      settingsWithoutOrigins(explained({ flag: { credentials: { anthropic: "env:OLD" } } })),
+    );
 
     const now = explained({ user: { credentials: { anthropic: "env:NEW" } } });
 
     expect(JSON.stringify(recorded)).not.toContain("OLD");
-    expect(withRecorded(now, recorded)["credentials.anthropic"]).toBe("env:NEW");
+    expect(applyRecordedSettings(now, recorded)["credentials.anthropic"]).toBe("env:NEW");
   });
 });

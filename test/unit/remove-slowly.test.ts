@@ -2,13 +2,13 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
-import { removeSlowly } from "../../src/swarm/remove-slowly.ts";
+import { removeWithoutTimeout } from "../../src/swarm/remove-slowly.ts";
 import { test } from "../fakes/folders.ts";
 
 const never = new AbortController().signal;
 const hold = async () => ({ [Symbol.asyncDispose]: async () => {} });
 /** Nothing is paused here, and no other process begins programs. */
-const help = { gate: { begin: hold, pause: hold }, killStartingPrograms: async () => 0 };
+const help = { gate: { lockForStart: hold, lockForPause: hold }, killStartingPrograms: async () => 0 };
 
 /** Ends with its signal, as a call of the engine does. */
 function endless(signal: AbortSignal): Promise<void> {
@@ -23,7 +23,11 @@ describe("a removal that takes long", () => {
     const told: string[] = [];
     const gone = Promise.withResolvers<void>();
 
-    const removing = removeSlowly(() => gone.promise, { onSlow: (why) => void told.push(why) }, never);
+    const removing = removeWithoutTimeout(
+      () => gone.promise,
+      { onSlow: (why) => void told.push(why) },
+      never,
+    );
     await vi.advanceTimersByTimeAsync(2_999);
     expect(told).toEqual([]);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -38,7 +42,7 @@ describe("a removal that takes long", () => {
     const halting = new AbortController();
 
     const options = { onSlow: (why: string) => void told.push(why), halt: halting.signal };
-    const removing = removeSlowly(endless, options, never);
+    const removing = removeWithoutTimeout(endless, options, never);
     await vi.advanceTimersByTimeAsync(1_000);
     halting.abort();
     await vi.advanceTimersByTimeAsync(4_999);
@@ -49,7 +53,7 @@ describe("a removal that takes long", () => {
 
   test("ends with the command that waits for it", async () => {
     const command = new AbortController();
-    const removing = removeSlowly(endless, { onSlow: () => {} }, command.signal);
+    const removing = removeWithoutTimeout(endless, { onSlow: () => {} }, command.signal);
     const told = expect(removing).rejects.toThrow("stopped by SIGINT");
 
     command.abort(new Error("stopped by SIGINT"));

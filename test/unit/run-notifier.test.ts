@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Notice } from "../../src/domain/generated/notice.ts";
-import { mergeFile } from "../../src/host/merge-file.ts";
+import { openMergeReportFile } from "../../src/host/merge-file.ts";
 import { runNotifier } from "../../src/host/run-notifier.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -60,7 +60,7 @@ test("what a merge did is not written through a link that leads out of the repos
   mkdirSync(join(folder, "outside"));
   mkdirSync(join(repository, ".aimi"));
   symlinkSync(join(folder, "outside"), join(repository, ".aimi/swarms"));
-  const { write } = mergeFile(repository, async () => true);
+  const { write } = openMergeReportFile(repository, async () => true);
 
   await expect(write({ swarmId: "one" } as never)).rejects.toMatchObject({ code: "FILE_UNWRITABLE" });
 });

@@ -365,11 +365,11 @@ describe("a broken sandbox.yaml", () => {
   });
 
   test("a place has its pointer, and something absent the nearest place around it", () => {
-    const { placeOf } = parseYaml(Buffer.from('a:\n  "b/~": [x,\n    y]\n'), "x.yaml");
+    const { locationOf } = parseYaml(Buffer.from('a:\n  "b/~": [x,\n    y]\n'), "x.yaml");
 
-    expect(placeOf("/a/b~1~0/1")).toEqual({ file: "x.yaml", line: 3, column: 5, pointer: "/a/b~1~0/1" });
-    expect(placeOf("/a/missing/deeper")).toMatchObject({ line: 1, column: 1 });
-    expect(placeOf("")).toEqual({ file: "x.yaml", line: 1, column: 1 });
+    expect(locationOf("/a/b~1~0/1")).toEqual({ file: "x.yaml", line: 3, column: 5, pointer: "/a/b~1~0/1" });
+    expect(locationOf("/a/missing/deeper")).toMatchObject({ line: 1, column: 1 });
+    expect(locationOf("")).toEqual({ file: "x.yaml", line: 1, column: 1 });
   });
 });
 

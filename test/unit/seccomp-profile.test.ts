@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { engineFilterOf } from "../../src/docker/engine-filter.ts";
 import {
+  chooseSeccompProfile,
   digestOf,
   isOwnProfile,
-  profileFor,
   seccompOption,
   seccompProfile,
 } from "../../src/docker/seccomp-profile.ts";
-import { chooseFilter, filterWords } from "../../src/domain/system-call-filter.ts";
+import { chooseFilter, describeFilter } from "../../src/domain/system-call-filter.ts";
 import { type ArchName, canCompile, compileProfile, judgeCall } from "../fakes/compiled-profile.ts";
 
 /** Numbers of calls; null where an architecture has none. */
@@ -189,17 +189,17 @@ describe("which filter a container has", () => {
   ])("%s", (_what, info, runtime, words) => {
     const filter = chooseFilter(engineFilterOf(info), runtime);
 
-    expect(filterWords(filter)).toBe(words);
-    expect(profileFor(info, { runtime })).toBe(filter.kind === "ours" ? seccompProfile() : null);
+    expect(describeFilter(filter)).toBe(words);
+    expect(chooseSeccompProfile(info, { runtime })).toBe(filter.kind === "ours" ? seccompProfile() : null);
   });
 
   test("with 32-bit programs allowed, the words say what that opens", () => {
     const filter = chooseFilter(engineFilterOf(docker), "runc");
 
-    expect(filterWords(filter, { programs32Bit: true })).toBe(
+    expect(describeFilter(filter, { programs32Bit: true })).toBe(
       "swarm's own filter, with sockets of every address family allowed for 32-bit programs",
     );
-    expect(profileFor(docker, { runtime: "runc", limits: { programs32Bit: true } })).toBe(
+    expect(chooseSeccompProfile(docker, { runtime: "runc", limits: { programs32Bit: true } })).toBe(
       seccompProfile({ programs32Bit: true }),
     );
   });

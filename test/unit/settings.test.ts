@@ -6,7 +6,7 @@ import {
   type SettingName,
   type SettingsFile,
   settingNames,
-  settingsOf,
+  settingsWithoutOrigins,
 } from "../../src/domain/settings.ts";
 import { settingsFromEnvironment } from "../../src/domain/settings-environment.ts";
 import { checkSettings, parseSettings } from "../../src/schema/read-document.ts";
@@ -35,7 +35,7 @@ describe("settings", () => {
     const explained = explainSettings(none, { projectTrusted: false });
 
     expect(explained.map(({ name }) => name)).toEqual(settingNames);
-    expect(settingsOf(explained)["limits.memory"]).toBe("4g");
+    expect(settingsWithoutOrigins(explained)["limits.memory"]).toBe("4g");
   });
 
   const widening: [name: SettingName, project: SettingsFile, user: SettingsFile][] = [

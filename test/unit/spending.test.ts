@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ModelPrice } from "../../src/domain/generated/gateway.ts";
-import { modelPrices, modelPricesDate, withPrices } from "../../src/domain/model-prices.ts";
+import { modelPrices, modelPricesDate, withDefaultPrices } from "../../src/domain/model-prices.ts";
 import {
   addSpending,
+  countBudgetTokens,
   largerSpending,
-  spendingOf,
-  tokensIn,
+  spendingOfCall,
   zeroSpending,
 } from "../../src/domain/spending.ts";
 
@@ -34,7 +34,7 @@ describe("sums of spending", () => {
 
         expect(addSpending(zeroSpending, one)).toEqual(one);
         expect(sum).toEqual(addSpending(other, one));
-        expect(tokensIn(sum)).toBe(tokensIn(one) + tokensIn(other));
+        expect(countBudgetTokens(sum)).toBe(countBudgetTokens(one) + countBudgetTokens(other));
         for (const name of Object.keys(one) as (keyof typeof one)[])
           expect(sum[name]).toBeGreaterThanOrEqual(Math.max(one[name], other[name]));
       }),
@@ -51,7 +51,7 @@ describe("sums of spending", () => {
   });
 
   test("of a million small calls keep their cents", () => {
-    const call = spendingOf(prices, "small", {
+    const call = spendingOfCall(prices, "small", {
       ...counts,
       inputTokens: 1,
       outputTokens: 0,
@@ -68,7 +68,7 @@ describe("sums of spending", () => {
 
 describe("what a call costs", () => {
   test("is each kind of token at its own price", () => {
-    expect(spendingOf(prices, "big-model-2", counts)).toEqual({
+    expect(spendingOfCall(prices, "big-model-2", counts)).toEqual({
       ...{ calls: 1, ...counts, unpricedTokens: 0 },
       costUsd: (1000 + 100 * 5 + 10_000 / 10 + 500 * 1.25) / 1e6,
     });
@@ -84,7 +84,7 @@ describe("what a call costs", () => {
     ["publishers/google/models/big-x", 10],
     ["us.anthropic.big-model-2-v1:0", 1],
   ])("%s is the longest beginning's", (model, input) => {
-    const { costUsd } = spendingOf(prices, model, {
+    const { costUsd } = spendingOfCall(prices, model, {
       ...counts,
       outputTokens: 0,
       cacheReadTokens: 0,
@@ -95,15 +95,15 @@ describe("what a call costs", () => {
 
   test("of a model that is hidden is the dearest", () => {
     const dearest = price("any", 7);
-    expect(spendingOf([price("x", 1), dearest, price("y", 2)], null, counts)).toEqual(
-      spendingOf([dearest], "any", counts),
+    expect(spendingOfCall([price("x", 1), dearest, price("y", 2)], null, counts)).toEqual(
+      spendingOfCall([dearest], "any", counts),
     );
   });
 
   test.each(["", "other", "not-big-model-2", "bi", "__proto__", "constructor"])(
     "%s is not known: its tokens are counted apart",
     (model) => {
-      expect(spendingOf(prices, model, counts)).toMatchObject({
+      expect(spendingOfCall(prices, model, counts)).toMatchObject({
         costUsd: 0,
         unpricedTokens: 11_600,
         calls: 1,
@@ -112,8 +112,8 @@ describe("what a call costs", () => {
   );
 
   test("of two prices for the same beginning is the first", () => {
-    expect(spendingOf([price("x", 1), price("x", 2)], "x", counts).costUsd).toBe(
-      spendingOf([price("x", 1)], "x", counts).costUsd,
+    expect(spendingOfCall([price("x", 1), price("x", 2)], "x", counts).costUsd).toBe(
+      spendingOfCall([price("x", 1)], "x", counts).costUsd,
     );
   });
 
@@ -125,13 +125,13 @@ describe("what a call costs", () => {
       cacheReadTokens: 0,
       cacheWriteTokens: 1_000_000,
     };
-    expect(spendingOf(prices, "big-model-2", input).costUsd).toBeCloseTo(1.25);
+    expect(spendingOfCall(prices, "big-model-2", input).costUsd).toBeCloseTo(1.25);
     expect(
-      spendingOf(prices, "big-model-2", { ...input, longCacheWriteTokens: 1_000_000 }).costUsd,
+      spendingOfCall(prices, "big-model-2", { ...input, longCacheWriteTokens: 1_000_000 }).costUsd,
     ).toBeCloseTo(2);
-    expect(spendingOf(prices, "big-model-2", { ...input, priceFactor: 6 }).costUsd).toBeCloseTo(7.5);
-    expect(spendingOf(prices, "big-model-2", { ...input, feeUsd: 0.5 }).costUsd).toBeCloseTo(1.75);
-    expect(spendingOf(prices, "other", { ...input, feeUsd: 0.5 })).toMatchObject({
+    expect(spendingOfCall(prices, "big-model-2", { ...input, priceFactor: 6 }).costUsd).toBeCloseTo(7.5);
+    expect(spendingOfCall(prices, "big-model-2", { ...input, feeUsd: 0.5 }).costUsd).toBeCloseTo(1.75);
+    expect(spendingOfCall(prices, "other", { ...input, feeUsd: 0.5 })).toMatchObject({
       costUsd: 0.5,
       unpricedTokens: 1_000_000,
     });
@@ -146,18 +146,18 @@ describe("what a call costs", () => {
       outputTokens: 1000,
     };
     const short = { ...long, cacheReadTokens: 200_000 };
-    const own = withPrices([
+    const own = withDefaultPrices([
       { model: "gemini-2.5-pro", input: 1, output: 10, cacheRead: 0.1, cacheWrite: 1 },
     ]);
 
-    expect(spendingOf(own, "gemini-2.5-pro", short).costUsd).toBeCloseTo(0.02 + 0.01, 9);
-    expect(spendingOf(own, "models/gemini-2.5-pro", long).costUsd).toBeCloseTo(0.0400002 + 0.015, 9);
+    expect(spendingOfCall(own, "gemini-2.5-pro", short).costUsd).toBeCloseTo(0.02 + 0.01, 9);
+    expect(spendingOfCall(own, "models/gemini-2.5-pro", long).costUsd).toBeCloseTo(0.0400002 + 0.015, 9);
   });
 });
 
 describe("the shipped prices", () => {
   const inputPrice = (model: string, own: readonly ModelPrice[] = []): number =>
-    spendingOf(withPrices(own), model, {
+    spendingOfCall(withDefaultPrices(own), model, {
       ...counts,
       outputTokens: 0,
       cacheReadTokens: 0,
@@ -217,8 +217,8 @@ describe("the shipped prices", () => {
 
   test("give way to the user's own for the same beginning", () => {
     const own = price("GPT-5", 42);
-    expect(withPrices([own])[0]).toBe(own);
-    expect(withPrices([own])).toHaveLength(modelPrices.length);
+    expect(withDefaultPrices([own])[0]).toBe(own);
+    expect(withDefaultPrices([own])).toHaveLength(modelPrices.length);
     expect(inputPrice("gpt-5", [own])).toBeCloseTo(42, 9);
     expect(inputPrice("gpt-5-mini", [own])).toBeCloseTo(0.25, 9);
     expect(inputPrice("my-model", [price("my-", 3)])).toBeCloseTo(3, 9);

@@ -3,7 +3,7 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { withRecord } from "../../src/domain/swarm-state.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
-import { type SteeringCommand, steerUnowned } from "../../src/swarm/steer-unowned.ts";
+import { type SteeringCommand, steerUnownedSwarm } from "../../src/swarm/steer-unowned.ts";
 import { fakeContainers } from "../fakes/fake-containers.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 
@@ -22,7 +22,7 @@ async function steered(
   if (container !== null) await containers.create({ name, labels: {}, command: [] } as never);
   if (container === "running" || container === "paused") await containers.start(name);
   if (container === "paused") await containers.pause(name);
-  const after = await steerUnowned(
+  const after = await steerUnownedSwarm(
     {
       ...{ containers, clock: () => now, signal: new AbortController().signal },
       store: {
@@ -36,7 +36,7 @@ async function steered(
     wish,
     [name],
   );
-  return { record: after.containers[0], container: (await containers.look(name))?.state };
+  return { record: after.containers[0], container: (await containers.inspect(name))?.state };
 }
 
 describe("a worker that nobody owns", () => {
@@ -116,13 +116,13 @@ test("a worker whose container is stuck keeps none of the others from going on, 
   };
   const { signal } = new AbortController();
 
-  const steering = steerUnowned(
+  const steering = steerUnownedSwarm(
     { store, containers: { ...containers, unpause }, clock: () => now, signal },
     "unpause",
     names,
   );
 
   await expect(steering).rejects.toBe(stuck);
-  expect((await containers.look(names[1] ?? ""))?.state).toBe("running");
+  expect((await containers.inspect(names[1] ?? ""))?.state).toBe("running");
   expect(state.containers.map((record) => record.paused?.until)).toEqual([null, now.toISOString()]);
 });

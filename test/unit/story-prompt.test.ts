@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { goOnPrompt, repairPrompt, storyPrompt } from "../../src/domain/story-prompt.ts";
+import { continuePrompt, repairPrompt, storyPrompt } from "../../src/domain/story-prompt.ts";
 
 const story = {
   id: "US-002",
@@ -59,5 +59,5 @@ test("a repair is asked for with the command and the end of its output", () => {
   expect(prompt).toContain("US-001 is not done yet: a check failed (exit 1)");
   expect(prompt).toContain("`npm test`");
   expect(prompt).toContain("(nothing)");
-  expect(goOnPrompt("US-003")).toContain("US-003");
+  expect(continuePrompt("US-003")).toContain("US-003");
 });

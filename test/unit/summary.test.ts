@@ -4,8 +4,8 @@ import { describe, expect, test as plain } from "vitest";
 import { summaryLines } from "../../src/cli/summary-lines.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import type { SwarmSummary } from "../../src/domain/generated/summary.ts";
-import { codeSpan, fenced, inlineText } from "../../src/domain/markdown-text.ts";
-import { shellWord } from "../../src/domain/shell-word.ts";
+import { codeSpan, escapeMarkdown, formatCodeBlock } from "../../src/domain/markdown-text.ts";
+import { quoteForShell } from "../../src/domain/shell-word.ts";
 import type { StoryFacts, WorkerFacts } from "../../src/domain/story-facts.ts";
 import { summaryHtml } from "../../src/domain/summary-html.ts";
 import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
@@ -52,7 +52,7 @@ function depsWith(change: Partial<SummarizeDeps> = {}, story: Partial<StoryFacts
     readTask: async () =>
       taskFileWith({ metadata: { title: "feat: log in" }, story: { title: "Add a form" } }),
     work: {
-      has: async () => true,
+      hasCommit: async () => true,
       sensitivePaths: async () => ({
         paths: [{ path: ".github/workflows/a.yml", why: "workflow" }],
         isCut: false,
@@ -217,7 +217,7 @@ describe("a summary", () => {
       depsWith({
         readFacts: async () => ({ workMs: null, usage: null, storyById: new Map() }),
         readTask: async () => null,
-        work: { has: async () => false, changes: gone, sensitivePaths: gone },
+        work: { hasCommit: async () => false, changes: gone, sensitivePaths: gone },
       }),
     );
 
@@ -266,7 +266,7 @@ describe("a summary", () => {
 
       expect(workers[0]?.next[0]).toBe(`git log --oneline 'bbbbbbbbbbbb..feat/$(id)'\\''x'`);
       expect(workers[1]?.next[0]).toBe(`git log --oneline bbbbbbbbbbbb..${collected.ref}`);
-      expect(shellWord("a b")).toBe("'a b'");
+      expect(quoteForShell("a b")).toBe("'a b'");
     },
   );
 });
@@ -300,7 +300,7 @@ describe("hostile words in a summary", () => {
       readTask: async () =>
         taskFileWith({ metadata: { title: text }, stories: [storyWith({ title: text })] }),
       work: {
-        has: async () => false,
+        hasCommit: async () => false,
         sensitivePaths: async () => ({
           paths: [{ path: text, why: "workflow" }],
           isCut: true,
@@ -377,10 +377,10 @@ describe("hostile words in a summary", () => {
   }
 
   plain("a fence is longer than any in it, and so is the mark of code", () => {
-    expect(fenced("a\n`````\nb")).toEqual(["``````text", "a", "`````", "b", "``````"]);
+    expect(formatCodeBlock("a\n`````\nb")).toEqual(["``````text", "a", "`````", "b", "``````"]);
     expect(codeSpan("a``b`")).toBe("``` a``b` ```");
     expect(codeSpan("npm test")).toBe("`npm test`");
-    expect(inlineText("- see http://x and www.y *z*")).toBe("\\- see http\\://x and www\\.y \\*z\\*");
+    expect(escapeMarkdown("- see http://x and www.y *z*")).toBe("\\- see http\\://x and www\\.y \\*z\\*");
   });
 });
 

@@ -3,7 +3,7 @@ import { openSwarmBoard, type SwarmBoard } from "../../src/cli/board/swarm-board
 import { widthOf } from "../../src/cli/board/text-width.ts";
 import type { AdapterMessage } from "../../src/domain/acp-messages.ts";
 import { newSwarm, type SwarmState, withContainer } from "../../src/domain/swarm-state.ts";
-import { newStories, progressOf } from "../../src/domain/worker-record.ts";
+import { newStoryRecords, progressOf } from "../../src/domain/worker-record.ts";
 import { now, recordWith } from "../fakes/records.ts";
 import { FakeTerminal } from "../fakes/terminal.ts";
 
@@ -32,7 +32,7 @@ function swarmWith(...slugs: string[]): SwarmState {
   const project = { id: "0123456789abcdef0123456789abcdef", slug: "sample", root: "/sample" };
   const swarm = newSwarm(project, "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b", now);
   return slugs.reduce((state, slug) => {
-    const stories = newStories(["US-001", "US-002", "US-003"]);
+    const stories = newStoryRecords(["US-001", "US-002", "US-003"]);
     const containerName = `aimi-012345-3f2b8c-${slug}`;
     const work = {
       containerName,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ContainerRecord } from "../../src/domain/generated/swarm-state.ts";
-import { swarmExit } from "../../src/domain/swarm-exit.ts";
+import { swarmExitCode } from "../../src/domain/swarm-exit.ts";
 import { recordWith } from "../fakes/records.ts";
 
 type Shown = readonly [status: ContainerRecord["status"], code?: string];
@@ -64,5 +64,5 @@ test.for<[title: string, workers: readonly Shown[], exit: number]>([
   ],
   ["skipped, and nobody sees why", [["failed", "DEPENDENCY_FAILED"]], 5],
 ])("%s: the exit says so", ([, workers, exit]) => {
-  expect(swarmExit({ containers: workers.map(recordOf) })).toBe(exit);
+  expect(swarmExitCode({ containers: workers.map(recordOf) })).toBe(exit);
 });

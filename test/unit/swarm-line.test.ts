@@ -1,15 +1,20 @@
 import { describe, expect, test } from "vitest";
 import type { ContainerStatus } from "../../src/domain/generated/swarm-state.ts";
-import { endLine, type ShownSwarm, swarmLine, swarmNews } from "../../src/domain/swarm-line.ts";
+import {
+  formatEndLine,
+  formatSessionContextLine,
+  formatStatusLine,
+  type SwarmLineInput,
+} from "../../src/domain/swarm-line.ts";
 
-const of = (statuses: readonly ContainerStatus[], costUsd: number | null = null): ShownSwarm => ({
+const of = (statuses: readonly ContainerStatus[], costUsd: number | null = null): SwarmLineInput => ({
   swarmId: "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b",
   containers: statuses.map((status, index) => ({ status, usage: index === 0 ? { costUsd } : null })),
 });
 const all: readonly ContainerStatus[] = ["completed", "completed", "running", "pending", "stopped", "failed"];
 
 describe("a swarm in a line", () => {
-  test.each<[string, ShownSwarm, boolean, string]>([
+  test.each<[string, SwarmLineInput, boolean, string]>([
     ["of every kind", of(all), true, "swarm 3f2b8c 2/6 done, 1 running, 1 pending, 1 stopped, 1 failed"],
     [
       "that nobody acts on",
@@ -20,13 +25,13 @@ describe("a swarm in a line", () => {
     ["that is over", of(["completed", "failed"]), false, "swarm 3f2b8c 1/2 done, 1 failed"],
     ["with its cost", of(["completed"], 1.2), false, "swarm 3f2b8c 1/1 done, $1.20"],
   ])("%s", (_name, swarm, isOwned, line) => {
-    expect(swarmLine(swarm, { isOwned })).toBe(line);
+    expect(formatStatusLine(swarm, { isOwned })).toBe(line);
   });
 });
 
 describe("what a session is told of a swarm", () => {
-  const news = (swarm: ShownSwarm, isOwned: boolean) =>
-    swarmNews(swarm, { isOwned, program: "/p/bin/swarm" });
+  const news = (swarm: SwarmLineInput, isOwned: boolean) =>
+    formatSessionContextLine(swarm, { isOwned, program: "/p/bin/swarm" });
 
   test("is nothing where there is nothing to do", () => {
     expect(news(of([]), false)).toBeNull();
@@ -47,10 +52,10 @@ describe("what a session is told of a swarm", () => {
 });
 
 test("the end of a swarm is told as what it is", () => {
-  expect(endLine(of(["completed", "failed"]))).toBe(
+  expect(formatEndLine(of(["completed", "failed"]))).toBe(
     "swarm 3f2b8c has ended: 1 of 2 workers completed, 1 failed",
   );
-  expect(endLine(of(["completed", "stopped"]))).toBe(
+  expect(formatEndLine(of(["completed", "stopped"]))).toBe(
     "swarm 3f2b8c is not running: 1 of 2 workers completed, 1 stopped",
   );
 });

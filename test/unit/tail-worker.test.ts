@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { tailWorker } from "../../src/acp/tail-worker.ts";
+import { followAdapterLog } from "../../src/acp/tail-worker.ts";
 import type { ExecExit, ExecSpec, Execution, OutputChunk } from "../../src/ports/containers.ts";
 
 const signal = new AbortController().signal;
@@ -39,7 +39,7 @@ describe("what an adapter tells people", () => {
       { kind: "lost", reason: "the container is exited" },
     );
 
-    const lines = await Array.fromAsync(tailWorker(containers, { containerId: "c", last: 5 }, signal));
+    const lines = await Array.fromAsync(followAdapterLog(containers, { containerId: "c", last: 5 }, signal));
 
     expect(lines).toEqual(["12:00:00 US-001 a", "b "]);
     expect(started).toMatchObject([
@@ -51,7 +51,7 @@ describe("what an adapter tells people", () => {
   test("is left when nobody reads any more", async () => {
     const { containers, left } = containerThatSays([out("one\ntwo\n")], { kind: "exited", code: 0 });
 
-    for await (const line of tailWorker(containers, { containerId: "c", last: 5 }, signal)) {
+    for await (const line of followAdapterLog(containers, { containerId: "c", last: 5 }, signal)) {
       expect(line).toBe("one");
       break;
     }
@@ -64,7 +64,7 @@ describe("what an adapter tells people", () => {
     const { containers } = containerThatSays([complaint], { kind: "exited", code: 2 });
 
     await expect(
-      Array.fromAsync(tailWorker(containers, { containerId: "c", last: 5 }, signal)),
+      Array.fromAsync(followAdapterLog(containers, { containerId: "c", last: 5 }, signal)),
     ).rejects.toMatchObject({ code: "EXEC_FAILED", details: { reason: "adapter: unknown " } });
   });
 });

@@ -70,7 +70,7 @@ async function world({
       return socket;
     },
     refuse: (what, why) => void facts.refused.push([what, why]),
-    reached: (fact) => void facts.reached.push(fact),
+    onEnded: (fact) => void facts.reached.push(fact),
     signal: controller.signal,
     helloMs: 300,
     ...given,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ReadUsage, usageReader } from "../../gateway/usage-reader.ts";
+import { type ReportedUsage, usageReader } from "../../gateway/usage-reader.ts";
 import {
   anthropicBody,
   anthropicCounts,
@@ -38,7 +38,12 @@ const events = "text/event-stream; charset=utf-8";
 const json = "application/json";
 
 /** What is read of an answer that comes in pieces that end at these bytes, from memory that is used again. */
-function read(api: Api, type: string, answer: string | Uint8Array, ...ends: readonly number[]): ReadUsage {
+function read(
+  api: Api,
+  type: string,
+  answer: string | Uint8Array,
+  ...ends: readonly number[]
+): ReportedUsage {
   const reader = usageReader(api, type);
   const bytes = Buffer.from(answer as string);
   let from = 0;
@@ -485,7 +490,7 @@ describe("whatever comes", () => {
   });
 });
 
-function expectWellFormed({ model, counts, isComplete }: ReadUsage): void {
+function expectWellFormed({ model, counts, isComplete }: ReportedUsage): void {
   expect(model === null || typeof model === "string").toBe(true);
   if (counts === null) expect(isComplete).toBe(false);
   else for (const amount of Object.values(counts)) expect(amount).toBeGreaterThanOrEqual(0);

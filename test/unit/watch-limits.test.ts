@@ -28,7 +28,7 @@ async function watch(
     },
   };
   const containers = {
-    look: async () => {
+    inspect: async () => {
       looks += 1;
       return { diskBytes: at(nowMs).bytes };
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type FoundWeakening, watchTests } from "../../src/domain/weakened-tests.ts";
+import { createWeakenedTestDetector, type WeakenedTestFindings } from "../../src/domain/weakened-tests.ts";
 
 interface Change {
   readonly path: string;
@@ -126,8 +126,8 @@ describe("tests that a change weakens", () => {
   });
 });
 
-function weakenedTests(patch: string): FoundWeakening {
-  const tests = watchTests();
-  for (const line of patch.split("\n")) tests.see(line);
-  return tests.found();
+function weakenedTests(patch: string): WeakenedTestFindings {
+  const tests = createWeakenedTestDetector();
+  for (const line of patch.split("\n")) tests.addPatchLine(line);
+  return tests.findings();
 }

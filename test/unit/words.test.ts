@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cleanText, hasControlCharacters } from "../../src/domain/clean-text.ts";
-import { parseDurationMs, parseSizeBytes, showBytes } from "../../src/domain/duration.ts";
+import { formatBytes, parseDurationMs, parseSizeBytes } from "../../src/domain/duration.ts";
 import { slugOf, uniqueSlugs } from "../../src/domain/slug.ts";
-import { findSteeringText } from "../../src/domain/steering-text.ts";
+import { findSuspectedInjections } from "../../src/domain/steering-text.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 
 describe("durations and sizes", () => {
@@ -34,7 +34,7 @@ describe("durations and sizes", () => {
     [1536, "1.5 KiB"],
     [4 * 1024 ** 3, "4 GiB"],
   ])("%s is shown as %s", (bytes, shown) => {
-    expect(showBytes(bytes)).toBe(shown);
+    expect(formatBytes(bytes)).toBe(shown);
   });
 });
 
@@ -97,7 +97,7 @@ describe("text that steers", () => {
       taskFileWith({ story: { acceptanceCriteria: ["fine", text] } }),
     ];
 
-    expect(places.map((taskFile) => findSteeringText(taskFile).length)).toEqual([1, 1, 1, 1]);
+    expect(places.map((taskFile) => findSuspectedInjections(taskFile).length)).toEqual([1, 1, 1, 1]);
   });
 
   test.each([
@@ -106,6 +106,6 @@ describe("text that steers", () => {
     "Rotate tokens after an hour",
     "Follow the previous release's notes",
   ])("%s is ordinary", (text) => {
-    expect(findSteeringText(taskFileWith({ story: { description: text } }))).toEqual([]);
+    expect(findSuspectedInjections(taskFileWith({ story: { description: text } }))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Idleness } from "../../adapter/idleness.ts";
+import { IdlenessDetector } from "../../adapter/idleness.ts";
 import { WorkClock } from "../../adapter/work-clock.ts";
 
 function clockAt() {
@@ -95,7 +95,7 @@ describe("an idle agent", () => {
   const limits = { idleMs: 10_000, toolMs: 60_000 };
   const agentAt = () => {
     let now = 0;
-    const idleness = new Idleness({ now: () => now });
+    const idleness = new IdlenessDetector({ now: () => now });
     return { idleness, work: (ms: number) => (now += ms) };
   };
   const process = (pid: number, cpuMs: number) => ({ pid, cpuMs, rssBytes: 0, threads: 1 });
@@ -113,7 +113,7 @@ describe("an idle agent", () => {
     expect(idleness.idleMs).toBe(10_000);
   });
 
-  test.each<[name: string, sign: (idleness: Idleness) => void]>([
+  test.each<[name: string, sign: (idleness: IdlenessDetector) => void]>([
     ["writes", (idleness) => idleness.noteOutput()],
     ["computes", (idleness) => idleness.noteProcesses([process(5, 1_000)])],
     [

@@ -1,7 +1,7 @@
-import { countOf } from "../../domain/count-of.ts";
+import { formatCount } from "../../domain/count-of.ts";
 import { cutTo, widthOf } from "./text-width.ts";
 import {
-  clockTime,
+  formatDuration,
   layoutFor,
   shortCount,
   type TerminalStyle,
@@ -9,12 +9,12 @@ import {
   tokenCount,
   workerLine,
 } from "./worker-line.ts";
-import { hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
+import { hasEnded, type ShownStatus, type WorkerView } from "./worker-picture.ts";
 
 /** The facts about a running swarm that the board shows. */
-export interface SwarmPicture {
+export interface SwarmView {
   /** The workers, in the order of the records in the state. */
-  readonly workers: readonly WorkerPicture[];
+  readonly workers: readonly WorkerView[];
   /** The current step of the preparation; null once workers can start. */
   readonly step: string | null;
   /** The reason why the owner is stopping the swarm early; null if it is not. */
@@ -36,7 +36,7 @@ const minColumns = 16;
  * others.
  */
 export function boardLines(
-  picture: SwarmPicture,
+  picture: SwarmView,
   window: Window,
   look: TerminalStyle & { readonly now: number },
 ): string[] {
@@ -62,8 +62,8 @@ export function boardLines(
 }
 
 /** Chooses the most important workers, at most `maxLines`, and returns them in their original order. */
-function mostImportant(workers: readonly WorkerPicture[], maxLines: number): WorkerPicture[] {
-  const rank = (worker: WorkerPicture): number =>
+function mostImportant(workers: readonly WorkerView[], maxLines: number): WorkerView[] {
+  const rank = (worker: WorkerView): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
   const byWorth = workers.toSorted(
     (one, other) =>
@@ -75,11 +75,11 @@ function mostImportant(workers: readonly WorkerPicture[], maxLines: number): Wor
 
 /** Renders the lines about the swarm as a whole: the preparation step, and the reason for stopping. */
 function wholeLines(
-  { workers, step, stopping, beganAt }: SwarmPicture,
+  { workers, step, stopping, beganAt }: SwarmView,
   look: TerminalStyle & { readonly now: number },
 ): string[] {
   // If there are workers, the summary line shows the elapsed time instead.
-  const elapsed = workers.length > 0 ? "" : `  ${clockTime(look.now - beganAt)}`;
+  const elapsed = workers.length > 0 ? "" : `  ${formatDuration(look.now - beganAt)}`;
   return [
     ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${terminalText(step, look)}${elapsed}`]),
     ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${terminalText(stopping, look)}`]),
@@ -92,7 +92,7 @@ const maxReasons = 3;
  * Renders a line such as `12 waiting: 9 for a free slot, 3 for what they depend on`; no line if no worker
  * waits.
  */
-function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
+function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");
   if (waiting.length === 0) return [];
   const counts = Map.groupBy(waiting, ({ why }) => why ?? "");
@@ -111,16 +111,16 @@ function waitingLine({ workers }: SwarmPicture, look: TerminalStyle): string[] {
 }
 
 /** Renders the summary line: counts by status, stories, time, tokens and cost, as many of these as fit. */
-function summaryLine(picture: SwarmPicture, columns: number, { now }: { readonly now: number }): string {
+function summaryLine(picture: SwarmView, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);
   const tokens = sum(workers.map(tokenCount));
   const costs = workers.flatMap(({ record }) => record.usage?.costUsd ?? []);
   const begun = workers.filter(({ status }) => status !== "waiting");
   const parts = [
-    begun.length === 0 ? countOf(workers.length, "worker") : countsOf(begun),
+    begun.length === 0 ? formatCount(workers.length, "worker") : countsOf(begun),
     `${sum(stories.map(({ completed }) => completed))}/${sum(stories.map(({ total }) => total))} stories`,
-    clockTime(now - beganAt),
+    formatDuration(now - beganAt),
     tokens === 0 ? [] : `${shortCount(tokens)} tokens`,
     costs.length === 0 ? [] : `$${sum(costs).toFixed(2)}`,
   ].flat();
@@ -136,7 +136,7 @@ const order: readonly ShownStatus[] = [
 ];
 
 /** Renders the number of workers by status: `4 running, 20 completed, 1 failed`. */
-function countsOf(workers: readonly WorkerPicture[]): string {
+function countsOf(workers: readonly WorkerView[]): string {
   const counts = Map.groupBy(workers, ({ status }) => status);
   return order
     .flatMap((status) => {

@@ -6,7 +6,7 @@ import { widthOf } from "./text-width.ts";
 export interface LiveLines {
   draw(lines: readonly string[]): void;
   /** Prints permanent lines above the live lines. */
-  above(lines: readonly string[]): void;
+  printAbove(lines: readonly string[]): void;
   /** Removes the live lines. */
   end(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
     draw(lines) {
       task.output = lines.join("\n");
     },
-    above: (lines) => pen.above(lines),
+    printAbove: (lines) => pen.above(lines),
     async end() {
       ended.resolve();
       await over;

@@ -7,7 +7,7 @@ import { describeEvent, describeMessage } from "../worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
-import { pictureOf, type WorkerPicture, withAdapterMessage, withEvent } from "./worker-picture.ts";
+import { applyAdapterMessage, applyEvent, toWorkerView, type WorkerView } from "./worker-picture.ts";
 
 /** A live view of a running swarm. */
 export interface SwarmBoard {
@@ -60,7 +60,7 @@ const tickMs = 1_000;
 async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Promise<SwarmBoard> {
   const live = await openLiveLines(terminal);
   const beganAt = clock.now();
-  const workers = new Map<string, WorkerPicture>();
+  const workers = new Map<string, WorkerView>();
   let step: string | null = "the swarm";
   let stopping: string | null = null;
   let drawnAt = Number.NEGATIVE_INFINITY;
@@ -83,7 +83,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     planned = { at, timer: setTimeout(draw, ms).unref() };
   };
   const drawSoon = (): void => drawIn(Math.max(0, drawnAt + drawMs - clock.now()));
-  const change = (slug: string, changed: (picture: WorkerPicture) => WorkerPicture): void => {
+  const change = (slug: string, changed: (picture: WorkerView) => WorkerView): void => {
     const picture = workers.get(slug);
     if (!picture) return;
     const next = changed(picture);
@@ -97,7 +97,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
   return {
     begun({ containers }) {
       for (const record of containers) {
-        const picture = pictureOf(record);
+        const picture = toWorkerView(record);
         if (!workers.has(picture.slug)) workers.set(picture.slug, picture);
       }
       drawSoon();
@@ -108,14 +108,15 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     },
     event(event) {
       const { worker } = event;
-      if (worker !== undefined) change(worker, (picture) => withEvent(picture, event, clock.now()));
+      if (worker !== undefined) change(worker, (picture) => applyEvent(picture, event, clock.now()));
       else if (event.event === "stopping") {
         stopping = String(event["why"]);
         drawSoon();
       }
     },
-    message: (slug, message) => change(slug, (picture) => withAdapterMessage(picture, message, clock.date())),
-    note: (line) => live.above(line.split("\n")),
+    message: (slug, message) =>
+      change(slug, (picture) => applyAdapterMessage(picture, message, clock.date())),
+    note: (line) => live.printAbove(line.split("\n")),
     async close() {
       isClosed = true;
       terminal.off("resize", drawSoon);

@@ -1,6 +1,6 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
-import { elapsedMs, hasEnded, type ShownStatus, type WorkerPicture } from "./worker-picture.ts";
+import { elapsedMs, hasEnded, type ShownStatus, type WorkerView } from "./worker-picture.ts";
 
 /** The capabilities of the terminal: whether it shows Unicode glyphs, and how to colour text on it. */
 export interface TerminalStyle {
@@ -47,11 +47,11 @@ const signs: Readonly<
  * Computes the column widths for all workers' lines. The widths stay the same until a value becomes wider.
  */
 export function layoutFor(
-  pictures: readonly WorkerPicture[],
+  pictures: readonly WorkerView[],
   columns: number,
   look: TerminalStyle & { readonly now: number },
 ): Layout {
-  const widest = (textOf: (picture: WorkerPicture) => string): number =>
+  const widest = (textOf: (picture: WorkerView) => string): number =>
     pictures.reduce((most, picture) => Math.max(most, widthOf(textOf(picture))), 0);
   const gap = columns < 60 ? " " : "  ";
   const slug = Math.min(
@@ -79,7 +79,7 @@ export function layoutFor(
 
 /** Renders a worker's line, cut to the width of the window. */
 export function workerLine(
-  picture: WorkerPicture,
+  picture: WorkerView,
   { columns, gap, ...widths }: Layout,
   { now, ...look }: TerminalStyle & { readonly now: number },
 ): string {
@@ -114,7 +114,7 @@ function paintStatus(status: ShownStatus, text: string, { style }: TerminalStyle
 }
 
 /** Renders a duration as minutes and seconds, with hours if there are any. */
-export function clockTime(ms: number): string {
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const two = (count: number): string => String(count).padStart(2, "0");
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
@@ -129,7 +129,7 @@ export function shortCount(count: number): string {
 }
 
 /** Returns the number of all tokens that a worker's agent has read and written. */
-export function tokenCount({ record: { usage } }: WorkerPicture): number {
+export function tokenCount({ record: { usage } }: WorkerView): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
@@ -139,31 +139,31 @@ export function terminalText(text: string, { unicode }: TerminalStyle): string {
   return unicode ? clean : asciiOf(clean);
 }
 
-function storiesOf({ record: { storyProgress } }: WorkerPicture): string {
+function storiesOf({ record: { storyProgress } }: WorkerView): string {
   return `${storyProgress.completed}/${storyProgress.total}`;
 }
 
-function elapsedOf(now: number): (picture: WorkerPicture) => string {
+function elapsedOf(now: number): (picture: WorkerView) => string {
   return (picture) => {
     const elapsed = elapsedMs(picture, now);
-    return elapsed === null ? "" : clockTime(elapsed);
+    return elapsed === null ? "" : formatDuration(elapsed);
   };
 }
 
-function branchOf(style: TerminalStyle): (picture: WorkerPicture) => string {
+function branchOf(style: TerminalStyle): (picture: WorkerView) => string {
   return ({ record }) => terminalText(record.branchName, style);
 }
 
-function tokensOf(picture: WorkerPicture): string {
+function tokensOf(picture: WorkerView): string {
   const count = tokenCount(picture);
   return count === 0 ? "" : `${shortCount(count)} tok`;
 }
 
-function costOf({ record: { usage } }: WorkerPicture): string {
+function costOf({ record: { usage } }: WorkerView): string {
   return usage?.costUsd == null ? "" : `$${usage.costUsd.toFixed(2)}`;
 }
 
-function doingOf(picture: WorkerPicture, hasBranch: boolean): string {
+function doingOf(picture: WorkerView, hasBranch: boolean): string {
   const { status, why, story, activity, record } = picture;
   if (why !== null) return why;
   if (hasEnded(picture)) return status === "completed" && !hasBranch ? record.branchName : "";

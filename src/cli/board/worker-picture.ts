@@ -1,9 +1,9 @@
 import type { AdapterMessage } from "../../domain/acp-messages.ts";
 import { isTerminal } from "../../domain/container-status.ts";
-import { showDuration } from "../../domain/duration.ts";
+import { formatDuration } from "../../domain/duration.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { withMessage } from "../../domain/worker-record.ts";
+import { recordWithMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
 /** The worker status that the board shows. It has more values than the record's status. */
@@ -13,7 +13,7 @@ export type ShownStatus =
   | ("completed" | "failed" | "skipped" | "stopped");
 
 /** The facts about a worker that the board shows. */
-export interface WorkerPicture {
+export interface WorkerView {
   readonly slug: string;
   readonly record: ContainerRecord;
   readonly status: ShownStatus;
@@ -33,7 +33,7 @@ export interface WorkerPicture {
 }
 
 /** Describes a worker from its record alone. A worker that has not ended counts as waiting. */
-export function pictureOf(record: ContainerRecord): WorkerPicture {
+export function toWorkerView(record: ContainerRecord): WorkerView {
   const hasEnded = isTerminal(record.status);
   return {
     slug: workerSlug(record),
@@ -45,23 +45,19 @@ export function pictureOf(record: ContainerRecord): WorkerPicture {
 }
 
 /** Whether the worker's shown status is a final one. */
-export function hasEnded({ status }: WorkerPicture): boolean {
+export function hasEnded({ status }: WorkerView): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }
 
 /** Returns how long the worker has run, in milliseconds; null if it never ran. */
-export function elapsedMs({ record, beganAt, endedAt }: WorkerPicture, now: number): number | null {
+export function elapsedMs({ record, beganAt, endedAt }: WorkerView, now: number): number | null {
   if (beganAt !== null) return (endedAt ?? now) - beganAt;
   const { startedAt, finishedAt } = record;
   return startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt);
 }
 
 /** Updates a worker's picture after an event from the owner. */
-export function withEvent(
-  picture: WorkerPicture,
-  { event, ...facts }: SwarmEvent,
-  now: number,
-): WorkerPicture {
+export function applyEvent(picture: WorkerView, { event, ...facts }: SwarmEvent, now: number): WorkerView {
   const why = typeof facts["why"] === "string" ? facts["why"] : null;
   switch (event) {
     case "waiting":
@@ -92,15 +88,11 @@ export function withEvent(
 }
 
 /** Updates a worker's picture after a message from its adapter. */
-export function withAdapterMessage(
-  picture: WorkerPicture,
-  message: AdapterMessage,
-  date: Date,
-): WorkerPicture {
+export function applyAdapterMessage(picture: WorkerView, message: AdapterMessage, date: Date): WorkerView {
   const isBack = picture.status === "starting" || picture.status === "retrying";
-  const next: WorkerPicture = {
+  const next: WorkerView = {
     ...picture,
-    record: withMessage(picture.record, message, date),
+    record: recordWithMessage(picture.record, message, date),
     ...(isBack ? { status: "running", why: null } : {}),
   };
   if (hasEnded(next)) return next;
@@ -117,7 +109,7 @@ export function withAdapterMessage(
   }
 }
 
-function withLine(picture: WorkerPicture, line: unknown, why: string | null): WorkerPicture {
+function withLine(picture: WorkerView, line: unknown, why: string | null): WorkerView {
   const { status } = picture;
   switch (line) {
     case "stalled":
@@ -136,7 +128,7 @@ function withLine(picture: WorkerPicture, line: unknown, why: string | null): Wo
 function retryIn(facts: Readonly<Record<string, unknown>>, why: string | null): string {
   const { attempt, waitMs } = facts;
   const what = typeof attempt === "number" ? `attempt ${attempt}` : "again";
-  const when = typeof waitMs === "number" ? ` in ${showDuration(waitMs)}` : "";
+  const when = typeof waitMs === "number" ? ` in ${formatDuration(waitMs)}` : "";
   return `${what}${when}${why ? `: ${why}` : ""}`;
 }
 

@@ -1,4 +1,4 @@
-import { chooseWorker } from "../../domain/choose-workers.ts";
+import { findWorkerByArgument } from "../../domain/choose-workers.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
@@ -6,9 +6,9 @@ import { argumentAt, type CommandHandler } from "../command.ts";
 /** The number of earlier log lines to show first. */
 const last = 20;
 
-export const attach: CommandHandler = async ({ swarm, output, signal }, args) => {
+export const attachCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
   const watch = swarm.watch();
-  const record = chooseWorker(await watch.state(), argumentAt(args, 0));
+  const record = findWorkerByArgument(await watch.state(), argumentAt(args, 0));
   const worker = workerSlug(record);
   output.note(`Watching ${worker}. Ctrl-C ends the watching, and the worker continues.`);
   for await (const line of watch.tail(record, { last }, signal))

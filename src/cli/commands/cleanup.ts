@@ -2,13 +2,13 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
-import { isConfirmed } from "../agrees.ts";
-import { type CommandContext, type CommandHandler, listAt } from "../command.ts";
+import { askForConfirmation } from "../agrees.ts";
+import { type CommandContext, type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { CleanupRequest } from "../composition.ts";
 
-export const cleanup: CommandHandler = async (context, args, options) => {
+export const cleanupCommand: CommandHandler = async (context, args, options) => {
   const request: CleanupRequest = {
-    workers: listAt(args, 0),
+    workers: variadicArgumentAt(args, 0),
     all: options["all"] === true,
     discard: options["discard"] === true,
     everything: options["everything"] === true,
@@ -45,7 +45,7 @@ async function isAgreed(
     upkeep.cleanup({ ...request, dryRun: true }, onStep, signal),
   );
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
-  return isConfirmed(
+  return askForConfirmation(
     output,
     "Remove all of these? Trust, caches and the private engine are shared by all your projects.",
   );

@@ -9,7 +9,7 @@ type WordsByPath = ReadonlyMap<string, readonly string[]>;
  * Makes the handler for a tree of commands. The tree is a parameter, because an import of it would be
  * circular.
  */
-export const completionOf =
+export const createCompletionCommand =
   (commands: readonly Command[]): CommandHandler =>
   async ({ output }, args) => {
     const shell = argumentAt(args, 0);

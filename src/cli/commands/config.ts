@@ -1,11 +1,11 @@
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { ExplainedSetting } from "../../domain/settings.ts";
 import type { CommandHandler } from "../command.ts";
-import { table } from "../table.ts";
+import { alignTable } from "../table.ts";
 
-export const explain: CommandHandler = async ({ swarm, output }) => {
+export const configExplainCommand: CommandHandler = async ({ swarm, output }) => {
   const settings = await swarm.explainSettings();
-  output.result({ settings }, () => table([["setting", "value", "from"], ...settings.map(toRow)]));
+  output.result({ settings }, () => alignTable([["setting", "value", "from"], ...settings.map(toRow)]));
   if (settings.some(({ untrusted }) => untrusted))
     output.next("`swarm trust`, if the project's settings file may set these values");
   return exitCodes.done;

@@ -4,7 +4,7 @@ import type { WorkDiff } from "../../domain/generated/work-diff.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
 import { lineGroups } from "../line-groups.ts";
 
-export const diff: CommandHandler = async ({ swarm, output, signal }, args, { stat }) => {
+export const diffCommand: CommandHandler = async ({ swarm, output, signal }, args, { stat }) => {
   const found = await swarm.watch().diff(argumentAt(args, 0));
   const { worker, base, ref } = found;
   if (found.kind === "nothing") {

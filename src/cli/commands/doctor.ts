@@ -4,7 +4,7 @@ import type { DoctorReport } from "../../domain/generated/doctor.ts";
 import { askToInstall } from "../ask-to-install.ts";
 import type { CommandHandler } from "../command.ts";
 
-export const doctor: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
+export const doctorCommand: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
   const examine = (): Promise<DoctorReport> =>
     output.during("Checking this machine", (onStep) => swarm.doctor(onStep, signal));
   let report = await examine();

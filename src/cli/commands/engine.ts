@@ -2,9 +2,13 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { PrivateEngineStatus } from "../../ports/private-engine.ts";
 import { askToInstall } from "../ask-to-install.ts";
 import type { CommandHandler } from "../command.ts";
-import { table } from "../table.ts";
+import { alignTable } from "../table.ts";
 
-export const start: CommandHandler = async ({ swarm, output, signal }, _args, { yes, reset }) => {
+export const engineStartCommand: CommandHandler = async (
+  { swarm, output, signal },
+  _args,
+  { yes, reset },
+) => {
   const engine = await swarm.engine();
   const mayInstall = await askToInstall(output, engine, yes === true);
   const status = await output.during("Starting the private engine", (onStep) =>
@@ -15,14 +19,14 @@ export const start: CommandHandler = async ({ swarm, output, signal }, _args, { 
   return exitCodes.done;
 };
 
-export const stop: CommandHandler = async ({ swarm, output }) => {
+export const engineStopCommand: CommandHandler = async ({ swarm, output }) => {
   const engine = await swarm.engine();
   const status = await output.during("Stopping the private engine", (onStep) => engine.stop({ onStep }));
   output.result(status, () => lines(status));
   return exitCodes.done;
 };
 
-export const status: CommandHandler = async ({ swarm, output }) => {
+export const engineStatusCommand: CommandHandler = async ({ swarm, output }) => {
   const now = await (await swarm.engine()).status();
   output.result(now, () => lines(now));
   if (now.state === "stopped") output.next("`swarm engine start`");
@@ -37,5 +41,5 @@ function lines({ state, endpoint, folder, log, pid, runtimes, reason }: PrivateE
     ["log", log],
   ];
   if (state === "running") rows.push(["pid", String(pid ?? "unknown")], ["runtimes", runtimes.join(", ")]);
-  return table(rows);
+  return alignTable(rows);
 }

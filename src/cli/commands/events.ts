@@ -4,9 +4,9 @@ import { type EventKind, eventKinds } from "../../domain/event-filter.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { KeptEvent } from "../../domain/generated/event.ts";
 import type { CommandHandler } from "../command.ts";
-import { eventWords } from "../event-words.ts";
+import { describeEventFacts } from "../event-words.ts";
 
-export const events: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const eventsCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const follow = options["follow"] === true;
   const kind = kindIn(options["kind"]);
   const choice = { kind, worker: wordIn(options["worker"]), swarm: wordIn(options["swarm"]), follow };
@@ -33,5 +33,5 @@ function kindIn(option: unknown): EventKind | null {
 
 function eventLine({ at, worker, isCut, ...facts }: KeptEvent): string {
   const time = cleanText(at).replace(/\.\d+Z$/, "Z");
-  return `${time}  ${cleanText(worker ?? "swarm")}  ${eventWords(facts)}${isCut ? " (cut)" : ""}`;
+  return `${time}  ${cleanText(worker ?? "swarm")}  ${describeEventFacts(facts)}${isCut ? " (cut)" : ""}`;
 }

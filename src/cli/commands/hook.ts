@@ -3,7 +3,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { ContainerRecord } from "../../domain/generated/swarm-state.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { endLine } from "../../domain/swarm-line.ts";
+import { formatEndLine } from "../../domain/swarm-line.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
 
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
@@ -13,7 +13,7 @@ const orphanLookMs = 2_000;
  * Handles the hook `post-tool-use`, which waits for the end of a swarm. `quick-answers.ts` handles the fast
  * hooks before this handler, so all other events here are typing errors.
  */
-export const hook: CommandHandler = async (context, args, { plugin }) => {
+export const hookCommand: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
   if (event !== "post-tool-use" || typeof plugin !== "string")
     throw new SwarmError("USAGE", { message: `swarm hook needs an event: one of ${events.join(", ")}` });
@@ -29,7 +29,7 @@ export const hook: CommandHandler = async (context, args, { plugin }) => {
   const { state } = await watch.wait(words, AbortSignal.any([signal, session.signal]));
   const failed = state.containers.filter(({ status }) => status === "failed").map(failedWords);
   output.result({ swarm: state }, () => [
-    [endLine(state), ...failed.slice(0, 20)].join("; "),
+    [formatEndLine(state), ...failed.slice(0, 20)].join("; "),
     `next: ${program} summary --json`,
   ]);
   return exitCodes.done;

@@ -1,11 +1,11 @@
-import { countOf } from "../../domain/count-of.ts";
-import { showBytes, showDuration } from "../../domain/duration.ts";
+import { formatCount } from "../../domain/count-of.ts";
+import { formatBytes, formatDuration } from "../../domain/duration.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { BuildEvent } from "../../ports/images.ts";
 import type { CommandHandler, CommandOptions } from "../command.ts";
-import { table } from "../table.ts";
+import { alignTable } from "../table.ts";
 
-export const build: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const imageBuildCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const images = await swarm.images();
   const words = { ...wordsOf(options), baseOnly: options["base"] === true, fresh: options["fresh"] === true };
   const { base, project } = await output.during("Building images", (onStep) =>
@@ -13,7 +13,7 @@ export const build: CommandHandler = async ({ swarm, output, signal }, _args, op
   );
   for (const warning of project?.warnings ?? []) output.note(`! ${warning}`);
   output.result({ base, project }, () =>
-    table(
+    alignTable(
       [base, ...(project ? [project] : [])].map(({ tag, id, built }) => [
         ...[tag, id.replace("sha256:", "").slice(0, 12), built ? "built" : "up to date, not built"],
       ]),
@@ -23,12 +23,12 @@ export const build: CommandHandler = async ({ swarm, output, signal }, _args, op
   return exitCodes.done;
 };
 
-export const ls: CommandHandler = async ({ swarm, output, signal }) => {
+export const imageLsCommand: CommandHandler = async ({ swarm, output, signal }) => {
   const found = await (await swarm.images()).list(signal);
   output.result(found, () =>
     found.length === 0
       ? []
-      : table([
+      : alignTable([
           ["IMAGE", "KIND", "CREATED", "SIZE", "COMMIT"],
           ...found.map(({ tags, id, role, createdAt, sizeBytes, commit }) => [
             ...[
@@ -36,7 +36,7 @@ export const ls: CommandHandler = async ({ swarm, output, signal }) => {
               role.replace("-image", ""),
               createdAt.toISOString().slice(0, 16),
             ],
-            ...[showBytes(sizeBytes), commit?.slice(0, 12) ?? "-"],
+            ...[formatBytes(sizeBytes), commit?.slice(0, 12) ?? "-"],
           ]),
         ]),
   );
@@ -44,15 +44,15 @@ export const ls: CommandHandler = async ({ swarm, output, signal }) => {
   return exitCodes.done;
 };
 
-export const prune: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const imagePruneCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const dryRun = options["dryRun"] === true;
   const removed = await (await swarm.images()).prune({ all: options["all"] === true, dryRun }, signal);
   output.result(removed, () => removed.map(({ tags, id }) => tags.join(" ") || id.slice(7, 19)));
-  output.note(`${countOf(removed.length, "image")} ${dryRun ? "would be removed" : "removed"}`);
+  output.note(`${formatCount(removed.length, "image")} ${dryRun ? "would be removed" : "removed"}`);
   return exitCodes.done;
 };
 
-export const explain: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const imageExplainCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const explained = await (await swarm.images()).explain(wordsOf(options), signal);
   output.result(explained, () =>
     explained.flatMap(({ image, state, inputs, changes }) => {
@@ -63,7 +63,7 @@ export const explain: CommandHandler = async ({ swarm, output, signal }, _args, 
       const removed = changes
         .filter(({ kind }) => kind === "removed")
         .map(({ input }) => ["  ", input, "-", "removed"]);
-      return [`${image}: ${state}`, ...table([...rows, ...removed])];
+      return [`${image}: ${state}`, ...alignTable([...rows, ...removed])];
     }),
   );
   for (const warning of explained.flatMap(({ warnings }) => warnings)) output.note(`! ${warning}`);
@@ -96,7 +96,7 @@ function lineOf(event: BuildEvent): string {
     case "started":
       return `… ${shortStep(event.step)}`;
     case "done":
-      return `${event.cached ? "kept" : "done"} ${shortStep(event.step)}${event.cached ? "" : ` (${showDuration(event.ms)})`}`;
+      return `${event.cached ? "kept" : "done"} ${shortStep(event.step)}${event.cached ? "" : ` (${formatDuration(event.ms)})`}`;
     case "output":
       return event.text.trimEnd().split("\n").at(-1) ?? "";
   }

@@ -1,19 +1,19 @@
-import { chooseWorker } from "../../domain/choose-workers.ts";
+import { findWorkerByArgument } from "../../domain/choose-workers.ts";
 import { cleanText } from "../../domain/clean-text.ts";
 import { isTerminal } from "../../domain/container-status.ts";
-import { deniedWords } from "../../domain/denied-words.ts";
+import { describeDeniedRequest } from "../../domain/denied-words.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { whyWaiting } from "../../domain/why-waiting.ts";
+import { findWaitingReason } from "../../domain/why-waiting.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "../command.ts";
 import { journalLines, storyOf } from "../journal-lines.ts";
 
-export const logs: CommandHandler = async (context, args, options) => {
+export const logsCommand: CommandHandler = async (context, args, options) => {
   const { swarm, output, signal } = context;
   const watch = swarm.watch();
-  const record = chooseWorker(await watch.state(), argumentAt(args, 0));
+  const record = findWorkerByArgument(await watch.state(), argumentAt(args, 0));
   const worker = workerSlug(record);
   const attempt = attemptIn(options["attempt"], record);
   const story = storyIn(options["story"], record);
@@ -33,7 +33,7 @@ export const logs: CommandHandler = async (context, args, options) => {
   if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
   else if (before === null && story !== null)
     output.note(`${worker} has no log entries about story ${story}.`);
-  for (const denied of record.denied ?? []) output.note(`${worker} ${deniedWords(denied)}`);
+  for (const denied of record.denied ?? []) output.note(`${worker} ${describeDeniedRequest(denied)}`);
   if (follow) await printEnd(context, record);
   return exitCodes.done;
 };
@@ -76,7 +76,7 @@ async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): P
   const found = await upkeep.recordedStatus();
   const dependsOn = (await upkeep.taskDependencies())(record);
   const isOwned = found !== null && found.owner !== null;
-  const waits = found && whyWaiting(record, found.swarm, { dependsOn, isOwned, now: new Date() });
+  const waits = found && findWaitingReason(record, found.swarm, { dependsOn, isOwned, now: new Date() });
   const why = waits ?? reasonOf(record, isOwned);
   return `${worker} has no log entries yet: the worker is ${record.status}${why === null ? "" : `, ${why}`}`;
 }

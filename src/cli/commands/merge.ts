@@ -2,14 +2,14 @@ import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
-import { failsOnBase, shownFiles, whyMerged } from "../../domain/merge-words.ts";
-import { type CommandHandler, listAt } from "../command.ts";
+import { describeMergeOutcome, formatFileList, hasCheckFailedOnBase } from "../../domain/merge-words.ts";
+import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { MergeRequest } from "../composition.ts";
-import { table } from "../table.ts";
+import { alignTable } from "../table.ts";
 
-export const merge: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
+export const mergeCommand: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
   const request: MergeRequest = {
-    workers: listAt(args, 0),
+    workers: variadicArgumentAt(args, 0),
     into: into === undefined ? null : String(into),
     // commander sets `check` to false for `--no-check`, and to true if the user gave neither flag.
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
@@ -38,14 +38,14 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
     each.worker,
     each.outcome,
     (each.mergedAs ?? each.commit ?? "").slice(0, 10),
-    whyMerged(each, check),
+    describeMergeOutcome(each, check),
   ]);
   const conflicts = forecast.map(
-    ({ one, other, files }) => `${one} and ${other} conflict in ${shownFiles(files)}`,
+    ({ one, other, files }) => `${one} and ${other} conflict in ${formatFileList(files)}`,
   );
   const how = moved ? "is at" : "stays at";
   return [
-    ...table(rows),
+    ...alignTable(rows),
     "",
     ...conflicts.map((line) => cleanText(line, 1_000)),
     cleanText(exists ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
@@ -53,7 +53,7 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
       check.command === null ? "No result was checked." : `Each result was checked with: ${check.command}`,
       1_000,
     ),
-    ...(failsOnBase(check)
+    ...(hasCheckFailedOnBase(check)
       ? ["The check also fails without these results, so its failure says nothing about them."]
       : []),
   ];

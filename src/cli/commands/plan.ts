@@ -1,17 +1,17 @@
 import { cleanText } from "../../domain/clean-text.ts";
-import { countOf } from "../../domain/count-of.ts";
+import { formatCount } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SwarmPlan } from "../../domain/plan.ts";
-import { type CommandHandler, listAt } from "../command.ts";
-import type { Paint } from "../output.ts";
+import { type CommandHandler, variadicArgumentAt } from "../command.ts";
+import type { TextFormatter } from "../output.ts";
 import { accessLines } from "../plan-notes.ts";
 
-export const plan: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
-  if (all && listAt(args, 0).length > 0)
+export const planCommand: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
+  if (all && variadicArgumentAt(args, 0).length > 0)
     throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
   const planned = await swarm.plan({
-    files: listAt(args, 0),
+    files: variadicArgumentAt(args, 0),
     again: again === true,
     strict: strict === true,
   });
@@ -25,11 +25,11 @@ export const plan: CommandHandler = async ({ swarm, output }, args, { again, str
   return exitCodes.done;
 };
 
-function lines(planned: SwarmPlan, paint: Paint): string[] {
+function lines(planned: SwarmPlan, paint: TextFormatter): string[] {
   const { base, parallel, isolation, network, limits, tasks } = planned;
   const running = tasks.filter(({ action }) => action === "run").length;
   const head = [
-    `${countOf(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
+    `${formatCount(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
     `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, network ${networkWords(network)}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
     ...accessLines(planned),
   ];
@@ -59,7 +59,7 @@ function after(ids: readonly string[]): string {
 }
 
 function checked(checks: readonly string[]): string {
-  return checks.length > 0 ? ` [${countOf(checks.length, "check")}]` : "";
+  return checks.length > 0 ? ` [${formatCount(checks.length, "check")}]` : "";
 }
 
 /**

@@ -3,7 +3,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { PluginReport } from "../../ports/claude-code.ts";
 import type { CommandHandler } from "../command.ts";
 
-export const path: CommandHandler = async ({ swarm, output }) => {
+export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
   const folder = await swarm.plugin().path();
   output.result({ folder }, () => [cleanText(folder)]);
   output.next(
@@ -12,7 +12,7 @@ export const path: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-export const install: CommandHandler = async ({ swarm, output }) => {
+export const pluginInstallCommand: CommandHandler = async ({ swarm, output }) => {
   const installed = await output.during("Installing the plugin", (onStep) => swarm.plugin().install(onStep));
   output.result(installed, () => [
     `Installed aimi ${installed.version} into Claude Code ${cleanText(installed.claude)}.`,
@@ -22,7 +22,7 @@ export const install: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-export const validate: CommandHandler = async ({ swarm, output }) => {
+export const pluginValidateCommand: CommandHandler = async ({ swarm, output }) => {
   const report = await swarm.plugin().validate();
   output.result(report, () => lines(report));
   output.next(

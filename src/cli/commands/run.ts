@@ -2,12 +2,12 @@ import { stat } from "node:fs/promises";
 import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import type { MadeTask, TaskCheck } from "../../swarm/make-task.ts";
-import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
-import { start } from "./start.ts";
+import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
+import { startCommand } from "./start.ts";
 
 /** Writes a task file for the prompt, and starts it like any other task file. */
-export const run: CommandHandler = async (context, args, options) => {
-  const words = listAt(args, 0);
+export const swarmRunCommand: CommandHandler = async (context, args, options) => {
+  const words = variadicArgumentAt(args, 0);
   await refuseFile(words[0] ?? "");
   const { verify, branch } = options;
   const made = await context.swarm.makeTask({
@@ -16,7 +16,7 @@ export const run: CommandHandler = async (context, args, options) => {
     verify: verify === false ? [] : Array.isArray(verify) ? verify : null,
   });
   for (const line of describe(made, verify === false)) context.output.note(line);
-  return start({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
+  return startCommand({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
 };
 
 /** Throws if the user names a file: `swarm run` formerly ran a file in a sandbox. */

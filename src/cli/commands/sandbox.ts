@@ -1,16 +1,16 @@
 import { cleanText } from "../../domain/clean-text.ts";
-import { showBytes, showDuration } from "../../domain/duration.ts";
+import { formatBytes, formatDuration } from "../../domain/duration.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
-import { argumentAt, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
+import { argumentAt, type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
 import { nextSandboxStep } from "../next-sandbox-step.ts";
 import type { Output } from "../output.ts";
-import { exitOf, passThroughCodes, withPassThroughCodes } from "../passing-through.ts";
-import { table } from "../table.ts";
+import { passThroughCodes, passThroughExitCodeOf, withPassThroughCodes } from "../passing-through.ts";
+import { alignTable } from "../table.ts";
 
-export const up: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const sandboxes = await swarm.sandboxes();
   const { record, warnings } = await output.during("Creating a sandbox", (onStep) =>
     sandboxes.up(
@@ -28,7 +28,7 @@ export const up: CommandHandler = async ({ swarm, output, signal }, _args, optio
   );
   for (const warning of warnings) output.note(`! ${warning}`);
   output.result(record, () =>
-    table([
+    alignTable([
       ["sandbox", record.sandbox === record.id ? record.id : `${record.id} (${record.sandbox})`],
       ["image", record.image],
       ["isolation", `${record.isolation.level}, ${record.isolation.runtime}`],
@@ -44,7 +44,7 @@ export const up: CommandHandler = async ({ swarm, output, signal }, _args, optio
   return exitCodes.done;
 };
 
-export const run: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
   withPassThroughCodes(output, async () => {
     const sandboxes = await swarm.sandboxes();
     const { record, summary, failure } = await sandboxes.run(
@@ -76,7 +76,7 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
       if (output.json && failure instanceof SwarmError) {
         // With `--json`, the summary must be the only document on stdout, so the error goes to stderr.
         output.note(`error ${failure.code}: ${cleanText(failure.message, Number.POSITIVE_INFINITY)}`);
-        return ownCode ?? exitOf(failure);
+        return ownCode ?? passThroughExitCodeOf(failure);
       }
       if (ownCode === null || !(failure instanceof SwarmError)) throw failure;
       output.note(`! ${failure.message}`);
@@ -84,9 +84,9 @@ export const run: CommandHandler = async ({ swarm, output, signal }, args, optio
     return summary.exitCode ?? passThroughCodes.ours;
   });
 
-export const exec: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+export const sandboxExecCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
   withPassThroughCodes(output, async () => {
-    const command = listAt(args, 0);
+    const command = variadicArgumentAt(args, 0);
     if (command.length === 0)
       throw new SwarmError("USAGE", {
         message: "swarm sandbox exec needs a command, for example `swarm sandbox exec ls -la`",
@@ -103,7 +103,7 @@ export const exec: CommandHandler = async ({ swarm, output, signal }, args, opti
     return exitCode;
   });
 
-export const cp: CommandHandler = async ({ swarm, output, signal }, args) => {
+export const sandboxCpCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
   const copied = await (await swarm.sandboxes()).copy(
     { from: argumentAt(args, 0), to: argumentAt(args, 1) },
     signal,
@@ -112,7 +112,7 @@ export const cp: CommandHandler = async ({ swarm, output, signal }, args) => {
   return exitCodes.done;
 };
 
-export const logs: CommandHandler = async ({ swarm, output, signal }, args, options) => {
+export const sandboxLogsCommand: CommandHandler = async ({ swarm, output, signal }, args, options) => {
   const wanted = options["stdout"] || options["stderr"];
   const sandboxes = await swarm.sandboxes();
   const pieces = sandboxes.logs({ sandbox: nameAt(args), follow: options["follow"] === true }, signal);
@@ -120,18 +120,18 @@ export const logs: CommandHandler = async ({ swarm, output, signal }, args, opti
   return exitCodes.done;
 };
 
-export const ls: CommandHandler = async ({ swarm, output }, _args, options) => {
+export const sandboxLsCommand: CommandHandler = async ({ swarm, output }, _args, options) => {
   const { records, problems } = await (await swarm.sandboxes()).list();
   const shown = options["all"] ? records : records.filter(({ status }) => status !== "destroyed");
   for (const problem of problems) output.note(`! ${problem}`);
   output.result(shown, () =>
     shown.length === 0
       ? []
-      : table([
+      : alignTable([
           ["ID", "NAME", "STATUS", "TASK", "EXIT", "TOOK", "IMAGE", "ISOLATION", "REASON"],
           ...shown.map((record) => [
             ...[record.id, record.sandbox, record.status, record.task ?? "-", String(record.exitCode ?? "-")],
-            record.duration === null ? "-" : showDuration(record.duration),
+            record.duration === null ? "-" : formatDuration(record.duration),
             ...[record.image, record.isolation.level, record.reason?.message ?? ""],
           ]),
         ]),
@@ -141,21 +141,21 @@ export const ls: CommandHandler = async ({ swarm, output }, _args, options) => {
   return exitCodes.done;
 };
 
-export const stats: CommandHandler = async ({ swarm, output, signal }, args) => {
+export const sandboxStatsCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
   const measured = await (await swarm.sandboxes()).stats(nameAt(args), signal);
   output.result(measured, () =>
-    table([
+    alignTable([
       ["cpu", `${measured.cpuPercent.toFixed(1)} %`],
-      ["memory", `${showBytes(measured.memoryBytes)} of ${showBytes(measured.memoryLimitBytes)}`],
+      ["memory", `${formatBytes(measured.memoryBytes)} of ${formatBytes(measured.memoryLimitBytes)}`],
       ["processes", String(measured.pids)],
-      ["disk", measured.diskBytes === null ? "unknown" : showBytes(measured.diskBytes)],
-      ["network", `${showBytes(measured.networkInBytes)} in, ${showBytes(measured.networkOutBytes)} out`],
+      ["disk", measured.diskBytes === null ? "unknown" : formatBytes(measured.diskBytes)],
+      ["network", `${formatBytes(measured.networkInBytes)} in, ${formatBytes(measured.networkOutBytes)} out`],
     ]),
   );
   return exitCodes.done;
 };
 
-export const destroy: CommandHandler = async ({ swarm, output }, args, { all, purge }) => {
+export const sandboxDestroyCommand: CommandHandler = async ({ swarm, output }, args, { all, purge }) => {
   const sandboxes = await swarm.sandboxes();
   const destroyed = await output.during("Destroying", (onStep) =>
     sandboxes.destroy({ sandbox: nameAt(args), all: all === true, purge: purge === true }, onStep),
@@ -176,5 +176,5 @@ function textOf(options: CommandOptions, name: string): string | null {
 
 function summaryLine({ id }: SandboxRecord, { status, exitCode, durationMs }: SandboxSummary): string {
   const exit = exitCode === null ? "" : `, exit ${exitCode}`;
-  return `sandbox ${id}: ${status}${exit}${durationMs === null ? "" : `, ${showDuration(durationMs)}`}`;
+  return `sandbox ${id}: ${status}${exit}${durationMs === null ? "" : `, ${formatDuration(durationMs)}`}`;
 }

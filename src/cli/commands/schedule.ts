@@ -1,34 +1,34 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import { areDays, timeOfDay } from "../../domain/night-schedule.ts";
-import { isConfirmed } from "../agrees.ts";
-import { type CommandHandler, type CommandOptions, listAt } from "../command.ts";
-import { nightIn } from "../night.ts";
+import { isWeekdayList, timeOfDay } from "../../domain/night-schedule.ts";
+import { askForConfirmation } from "../agrees.ts";
+import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
+import { parseUnattendedOptions } from "../night.ts";
 import { parseFlags } from "../parse-flags.ts";
 import { flagSettings } from "../setting-flags.ts";
-import { startOptions } from "../start-flags.ts";
-import { ownRequest } from "./start.ts";
+import { startCommandFlags } from "../start-flags.ts";
+import { parseOwnerRequest } from "./start.ts";
 
 const maxLength = 1_000;
 
-export const install: CommandHandler = async ({ swarm, output }, args, options) => {
+export const scheduleInstallCommand: CommandHandler = async ({ swarm, output }, args, options) => {
   const { yes, days = "*" } = options;
   const at = timeOfDay(String(options["at"] ?? ""));
   if (at === null)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--at", value: String(options["at"] ?? ""), expected: "a time of day such as 23:00" },
     });
-  if (!areDays(String(days)))
+  if (!isWeekdayList(String(days)))
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--days", value: String(days), expected: "days in cron's notation, such as mon-fri or 1,4" },
     });
   const line = await swarm
     .schedule()
-    .plan({ at, days: String(days), words: nightWords(options, listAt(args, 0)) });
+    .plan({ at, days: String(days), commandArguments: nightWords(options, variadicArgumentAt(args, 0)) });
   output.note("swarm will write this line to your crontab. It replaces any existing line of this project:");
   output.note(`  ${cleanText(line, maxLength)}`);
-  if (yes !== true && !(await isConfirmed(output, "Write this line?"))) {
+  if (yes !== true && !(await askForConfirmation(output, "Write this line?"))) {
     output.result({ line, written: false }, () => ["The crontab was not changed."]);
     return exitCodes.usage;
   }
@@ -42,7 +42,7 @@ export const install: CommandHandler = async ({ swarm, output }, args, options) 
   return exitCodes.done;
 };
 
-export const list: CommandHandler = async ({ swarm, output }) => {
+export const scheduleListCommand: CommandHandler = async ({ swarm, output }) => {
   const nights = await swarm.schedule().list();
   output.result({ nights }, () =>
     nights.length === 0
@@ -52,7 +52,7 @@ export const list: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-export const remove: CommandHandler = async ({ swarm, output }) => {
+export const scheduleRemoveCommand: CommandHandler = async ({ swarm, output }) => {
   const removed = await swarm.schedule().remove();
   output.result({ removed }, () =>
     removed.length === 0
@@ -67,9 +67,9 @@ export const remove: CommandHandler = async ({ swarm, output }) => {
  */
 function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
   const then = merge === false ? undefined : "merge";
-  nightIn({ until, notify, then }, { json: false });
-  const options = parseFlags(startOptions, more);
-  ownRequest(options);
+  parseUnattendedOptions({ until, notify, then }, { json: false });
+  const options = parseFlags(startCommandFlags, more);
+  parseOwnerRequest(options);
   flagSettings(options, []);
   return [
     ...["start", "--all"],

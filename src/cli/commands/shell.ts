@@ -1,8 +1,8 @@
-import { chooseWorker } from "../../domain/choose-workers.ts";
+import { findWorkerByArgument } from "../../domain/choose-workers.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { argumentAt, type CommandContext, type CommandHandler, listAt } from "../command.ts";
+import { argumentAt, type CommandContext, type CommandHandler, variadicArgumentAt } from "../command.ts";
 import { withPassThroughCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
@@ -14,10 +14,10 @@ interface Inside {
   readonly command: readonly string[];
 }
 
-export const shell: CommandHandler = async (context, args) =>
+export const shellCommand: CommandHandler = async (context, args) =>
   withPassThroughCodes(context.output, async () => {
     const { swarm, output } = context;
-    const words = listAt(args, 1);
+    const words = variadicArgumentAt(args, 1);
     const command = words[0] === "--" ? words.slice(1) : words;
     const terminal = output.terminal();
     if (terminal === null && command.length === 0)
@@ -25,7 +25,7 @@ export const shell: CommandHandler = async (context, args) =>
         question: "which command should run in the sandbox?",
         flag: "`-- command` after the worker's name",
       });
-    const record = chooseWorker(await swarm.watch().state(), argumentAt(args, 0));
+    const record = findWorkerByArgument(await swarm.watch().state(), argumentAt(args, 0));
     output.note(
       `${workerSlug(record)}: you share this sandbox with the agent and run as the agent's user. The agent can see your processes, and they end with the agent's turn.`,
     );

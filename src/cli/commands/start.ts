@@ -1,27 +1,32 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import type { Occasion } from "../../domain/notice.ts";
+import type { NoticeReason } from "../../domain/notice.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.ts";
-import { chooseTasks, namedFiles } from "../choose-tasks.ts";
-import { type CommandContext, type CommandHandler, type CommandOptions, listAt } from "../command.ts";
-import type { OwnRequest, StartRequest, StartResult } from "../composition.ts";
-import { ownCommand, startDetached } from "../detached-owner.ts";
-import { type Night, nightIn } from "../night.ts";
+import { chooseTasks, findNamedTaskFiles } from "../choose-tasks.ts";
+import {
+  type CommandContext,
+  type CommandHandler,
+  type CommandOptions,
+  variadicArgumentAt,
+} from "../command.ts";
+import type { OwnerRequest, StartRequest, StartResult } from "../composition.ts";
+import { createOwnCommand, startDetachedOwner } from "../detached-owner.ts";
+import { parseUnattendedOptions, type UnattendedOptions } from "../night.ts";
 import { nothingToRun } from "../nothing-to-run.ts";
 
-export const start: CommandHandler = async (context, args, options) => {
+export const startCommand: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;
-  const night = nightIn(options, context.output);
-  const named = namedFiles(listAt(args, 0), options);
+  const night = parseUnattendedOptions(options, context.output);
+  const named = findNamedTaskFiles(variadicArgumentAt(args, 0), options);
   if (all && named.length > 0)
     throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
   const isNamed = all === true || named.length > 0;
   const files = isNamed ? named : await chooseTasks(context, options);
   if (!isNamed && files.length === 0) return exitCodes.done;
   const request: StartRequest = {
-    ...ownRequest(options),
+    ...parseOwnerRequest(options),
     ...{
       files,
       again: again === true,
@@ -33,12 +38,16 @@ export const start: CommandHandler = async (context, args, options) => {
   // A background owner cannot ask the user, so it gets the files that the user chose.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
   const isLeftToAnother = request.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
-  if (options["detach"] && !isLeftToAnother) return startDetached({ ...context, words: typed }, request);
+  if (options["detach"] && !isLeftToAnother) return startDetachedOwner({ ...context, words: typed }, request);
   return startSwarm(context, request, night);
 };
 
 /** Starts a swarm and waits until it has ended. */
-async function startSwarm(context: CommandContext, request: StartRequest, night: Night): Promise<number> {
+async function startSwarm(
+  context: CommandContext,
+  request: StartRequest,
+  night: UnattendedOptions,
+): Promise<number> {
   const notifier = userNotifier(context, night);
   const started = await runWithProgress(context, (report) => context.swarm.swarm().start(request, report), {
     ...{ until: night.until, onNeeded: notifier.onNeeded },
@@ -54,14 +63,14 @@ async function startSwarm(context: CommandContext, request: StartRequest, night:
  */
 async function endNight(
   context: CommandContext,
-  { thenMerge, notify }: Night,
+  { thenMerge, notify }: UnattendedOptions,
   exit: number,
 ): Promise<number> {
   const { signal, swarm, output } = context;
   let last = exit;
   if (thenMerge && !signal.aborted) {
-    const { merge } = await import("./merge.ts");
-    const merged = await merge(context, [], {});
+    const { mergeCommand } = await import("./merge.ts");
+    const merged = await mergeCommand(context, [], {});
     if (exit === exitCodes.done) last = merged;
   }
   if (notify !== null) await notifyUser({ swarm, output }, notify, { exit: last });
@@ -72,7 +81,7 @@ async function endNight(
 async function notifyUser(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,
-  occasion: Occasion,
+  occasion: NoticeReason,
 ): Promise<void> {
   const failure = await swarm.watch().notify(notify, occasion);
   if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
@@ -87,7 +96,7 @@ interface Notifier {
  * Notifies the user, while the swarm runs, of workers that need attention. Sends the notices one after
  * another.
  */
-function userNotifier(context: CommandContext, { notify }: Night): Notifier {
+function userNotifier(context: CommandContext, { notify }: UnattendedOptions): Notifier {
   let sending = Promise.resolve();
   return {
     onNeeded(needed) {
@@ -120,10 +129,10 @@ function reportStarted(context: CommandContext, started: StartResult): number {
   }
 }
 
-export const resume: CommandHandler = async (context, _args, options) => {
-  const request = ownRequest(options);
-  const night = nightIn(options, context.output);
-  if (options["detach"]) return startDetached(context, null);
+export const resumeCommand: CommandHandler = async (context, _args, options) => {
+  const request = parseOwnerRequest(options);
+  const night = parseUnattendedOptions(options, context.output);
+  if (options["detach"]) return startDetachedOwner(context, null);
   const notifier = userNotifier(context, night);
   const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(request, report), {
     ...{ until: night.until, onNeeded: notifier.onNeeded },
@@ -132,10 +141,10 @@ export const resume: CommandHandler = async (context, _args, options) => {
   return endNight(context, night, reportEnd(context, state));
 };
 
-export const retry: CommandHandler = async (context, args, options) => {
+export const retryCommand: CommandHandler = async (context, args, options) => {
   const { onto } = options;
   const request = {
-    ...{ ...ownRequest(options), workers: listAt(args, 0) },
+    ...{ ...parseOwnerRequest(options), workers: variadicArgumentAt(args, 0) },
     ...(onto !== undefined && { onto: String(onto) }),
   };
   const { kind, state } = await runWithProgress(context, (report) =>
@@ -151,10 +160,10 @@ export const retry: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-export const own: CommandHandler = ownCommand({ start, resume });
+export const ownCommand: CommandHandler = createOwnCommand({ start: startCommand, resume: resumeCommand });
 
 /** Parses `--fail-fast`, `--max-attempts` and the swarm's ID. */
-export function ownRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnRequest {
+export function parseOwnerRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnerRequest {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {
     const expected = "a number from 1 to 100";

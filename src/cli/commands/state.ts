@@ -1,7 +1,7 @@
 import { findBranchProblem } from "../../domain/branch-name.ts";
 import { cleanText } from "../../domain/clean-text.ts";
 import { type ContainerStatus, containerStatuses } from "../../domain/container-status.ts";
-import { countOf } from "../../domain/count-of.ts";
+import { formatCount } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
@@ -10,13 +10,13 @@ import { argumentAt, type CommandHandler, type CommandOptions } from "../command
 import { describeCorrection } from "../describe-correction.ts";
 import { toJson } from "../to-json.ts";
 
-export const init: CommandHandler = async ({ swarm, output }, _args, { force }) => {
+export const stateInitCommand: CommandHandler = async ({ swarm, output }, _args, { force }) => {
   const state = await swarm.initState({ force: force === true });
   output.result(state, () => [`swarm ${state.swarmId}`]);
   return exitCodes.done;
 };
 
-export const add: CommandHandler = async ({ swarm, output }, args) => {
+export const stateAddCommand: CommandHandler = async ({ swarm, output }, args) => {
   const [id, containerName, taskFilePath, branchName] = [0, 1, 2, 3].map((index) =>
     argumentAt(args, index),
   ) as [string, string, string, string];
@@ -36,27 +36,27 @@ export const add: CommandHandler = async ({ swarm, output }, args) => {
   return exitCodes.done;
 };
 
-export const update: CommandHandler = async ({ swarm, output }, args, options) => {
+export const stateUpdateCommand: CommandHandler = async ({ swarm, output }, args, options) => {
   const record = await swarm.updateContainer(argumentAt(args, 0), changeFrom(options));
   output.result(record, () => [`${record.containerName}\t${record.status}`]);
   return exitCodes.done;
 };
 
-export const remove: CommandHandler = async ({ swarm, output }, args) => {
+export const stateRemoveCommand: CommandHandler = async ({ swarm, output }, args) => {
   const name = argumentAt(args, 0);
   await swarm.removeContainer(name);
   output.result({ removed: 1 }, () => [`removed ${cleanText(name)}`]);
   return exitCodes.done;
 };
 
-export const status: CommandHandler = async ({ swarm, output }) => {
+export const stateStatusCommand: CommandHandler = async ({ swarm, output }) => {
   const state = await swarm.findState();
   if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
   output.result(state, () => [toJson(state)]);
   return exitCodes.done;
 };
 
-export const list: CommandHandler = async ({ swarm, output }) => {
+export const stateListCommand: CommandHandler = async ({ swarm, output }) => {
   const state = await swarm.findState();
   if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
   const rows = state.containers.map(({ containerName, status: now }) => ({ containerName, status: now }));
@@ -64,19 +64,19 @@ export const list: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-export const cleanup: CommandHandler = async ({ swarm, output }) => {
+export const stateCleanupCommand: CommandHandler = async ({ swarm, output }) => {
   const removed = await swarm.cleanupState();
   // Prints JSON even without `--json`, because users' scripts rely on the format.
   output.result({ removed }, () => [JSON.stringify({ removed })]);
   return exitCodes.done;
 };
 
-export const check: CommandHandler = async ({ swarm, output }) => {
+export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
   const { state, reconciled, corrections, orphans: strays } = await swarm.checkState();
   const orphans = strays.map(({ name }) => name);
   output.result({ swarmId: state?.swarmId ?? null, reconciled, corrections, orphans }, () => [
     state
-      ? `swarm ${state.swarmId}: the state file is valid, ${countOf(state.containers.length, "record")}`
+      ? `swarm ${state.swarmId}: the state file is valid, ${formatCount(state.containers.length, "record")}`
       : "There is no swarm in this worktree.",
     reconciled ? "the records were compared with the engine" : "not reconciled: no engine answers",
     ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
@@ -87,7 +87,7 @@ export const check: CommandHandler = async ({ swarm, output }) => {
   return agrees ? exitCodes.done : exitCodes.conflict;
 };
 
-export const repair: CommandHandler = async ({ swarm, output }, _args, { moved, copied }) => {
+export const stateRepairCommand: CommandHandler = async ({ swarm, output }, _args, { moved, copied }) => {
   if (moved && copied) throw new SwarmError("USAGE", { message: "--moved and --copied exclude each other" });
   const { result, reconciled, adopted, corrected, state } = await swarm.repairState(
     moved ? "moved" : copied ? "copied" : null,

@@ -1,11 +1,11 @@
 import { SwarmError } from "../../domain/errors.ts";
 import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
-import { swarmExit } from "../../domain/swarm-exit.ts";
+import { swarmExitCode } from "../../domain/swarm-exit.ts";
 import type { SwarmStatus } from "../../domain/swarm-status.ts";
 import type { CommandHandler } from "../command.ts";
-import { statusDocument, statusLines, statusNext } from "../status-lines.ts";
+import { statusDocument, statusLines, suggestNextCommand } from "../status-lines.ts";
 
-export const status: CommandHandler = async (context, _args, { watch, exitStatus }) => {
+export const statusCommand: CommandHandler = async (context, _args, { watch, exitStatus }) => {
   const { output, swarm } = context;
   const upkeep = swarm.upkeep();
   const found = watch
@@ -18,10 +18,10 @@ export const status: CommandHandler = async (context, _args, { watch, exitStatus
       found ? statusLines(found, { now: new Date(), dependsOn }) : ["There is no swarm in this worktree."],
     );
   }
-  output.next(statusNext(found));
+  output.next(suggestNextCommand(found));
   return found && exitStatus ? exitOf(found) : exitCodes.done;
 };
 
 function exitOf({ swarm, reconciled }: SwarmStatus): ExitCode {
-  return reconciled ? swarmExit(swarm) : exitCodes.environment;
+  return reconciled ? swarmExitCode(swarm) : exitCodes.environment;
 }

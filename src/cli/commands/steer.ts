@@ -1,6 +1,6 @@
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
-import { type CommandHandler, listAt } from "../command.ts";
+import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
 /**
@@ -9,7 +9,7 @@ import { resultLines } from "../result-lines.ts";
 function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {
     const { by, state } = await output.during(`Applying the command ${command}`, () =>
-      swarm.swarm().steer(command, listAt(args, 0), signal),
+      swarm.swarm().steer(command, variadicArgumentAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
       by === "none" ? ["All of these workers have ended already."] : resultLines(state),
@@ -19,6 +19,6 @@ function steering(command: SteeringCommand, next: string): CommandHandler {
   };
 }
 
-export const stop: CommandHandler = steering("stop", "`swarm resume` continues the stopped workers");
-export const pause: CommandHandler = steering("pause", "`swarm unpause` continues the paused workers");
-export const unpause: CommandHandler = steering("unpause", "`swarm status`");
+export const stopCommand: CommandHandler = steering("stop", "`swarm resume` continues the stopped workers");
+export const pauseCommand: CommandHandler = steering("pause", "`swarm unpause` continues the paused workers");
+export const unpauseCommand: CommandHandler = steering("unpause", "`swarm status`");

@@ -3,7 +3,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { CommandHandler } from "../command.ts";
 import { summaryLines } from "../summary-lines.ts";
 
-export const summary: CommandHandler = async ({ swarm, output }, _args, { markdown, html }) => {
+export const summaryCommand: CommandHandler = async ({ swarm, output }, _args, { markdown, html }) => {
   if ([markdown, html, output.json].filter(Boolean).length > 1)
     throw new SwarmError("USAGE", { message: "--markdown, --html and --json exclude each other" });
   const found = await swarm.watch().summary();

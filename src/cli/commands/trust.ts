@@ -1,9 +1,9 @@
 import { cleanText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import { isConfirmed } from "../agrees.ts";
+import { askForConfirmation } from "../agrees.ts";
 import type { CommandHandler } from "../command.ts";
 
-export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
+export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
   const files = await swarm.findFilesToTrust();
   const waiting = files.filter(({ trusted }) => !trusted);
   for (const { path, asks } of waiting) {
@@ -12,7 +12,7 @@ export const trust: CommandHandler = async ({ swarm, output }, _args, { yes }) =
   }
   const agreed =
     waiting.length > 0 &&
-    (yes === true || (await isConfirmed(output, "Trust these files with exactly this content?")));
+    (yes === true || (await askForConfirmation(output, "Trust these files with exactly this content?")));
   if (agreed) await swarm.trust(waiting);
   const trusted = agreed ? waiting.map(({ path }) => path) : [];
   output.result({ trusted }, () => [resultLine(waiting.length, trusted)]);

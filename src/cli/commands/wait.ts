@@ -1,27 +1,27 @@
-import { chooseWorkers } from "../../domain/choose-workers.ts";
+import { findWorkersByArguments } from "../../domain/choose-workers.ts";
 import { cleanText } from "../../domain/clean-text.ts";
-import { countOf } from "../../domain/count-of.ts";
+import { formatCount } from "../../domain/count-of.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import type { WaitResult } from "../../swarm/wait-for-workers.ts";
-import { type CommandHandler, listAt } from "../command.ts";
+import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { Output } from "../output.ts";
 import { resultLines } from "../result-lines.ts";
 import { outcomeOf } from "../swarm-outcome.ts";
 
 const maxMs = 24 * 86_400_000;
 
-export const wait: CommandHandler = async ({ swarm, output, signal }, args, { timeout }) => {
+export const waitCommand: CommandHandler = async ({ swarm, output, signal }, args, { timeout }) => {
   const timeoutMs = timeoutIn(timeout);
-  const words = listAt(args, 0);
+  const words = variadicArgumentAt(args, 0);
   const watch = swarm.watch();
   const state = await watch.state();
-  const slugs = words.length === 0 ? null : chooseWorkers(state, words).map(workerSlug);
+  const slugs = words.length === 0 ? null : findWorkersByArguments(state, words).map(workerSlug);
   const count = slugs?.length ?? state.containers.length;
-  const waited = await output.during(`Waiting for ${countOf(count, "worker")}`, (onStep) =>
+  const waited = await output.during(`Waiting for ${formatCount(count, "worker")}`, (onStep) =>
     watch.wait({ slugs, timeoutMs, onEnded: (record) => onStep(describeEnd(record)) }, signal),
   );
   const { state: now, workers } = waited;

@@ -1,13 +1,19 @@
 import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath } from "../tree-path.ts";
-import { aptInstall, type Findings, type LayerOptions, layer, leftOutMark } from "./dependency-layer.ts";
-import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import {
+  createDependencyLayer,
+  emptyLayerMark,
+  type LayerFindings,
+  type LayerOptions,
+  renderAptInstall,
+} from "./dependency-layer.ts";
+import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
  * Installs Ruby, and the compilers for gems with native parts, which are compiled during their installation.
  */
 const prepare: readonly string[] = [
-  aptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
+  renderAptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
 ];
 
 const wrongRubyExit = 18;
@@ -15,11 +21,11 @@ const wrongRubyExit = 18;
 /**
  * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. The root folder needs no Gemfile.lock.
  */
-export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): Findings {
+export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
   return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }
 
-function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): Verdict {
+function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): FolderVerdict {
   const path = joinPath(folder, "Gemfile");
   const lock = joinPath(folder, "Gemfile.lock");
   if (!tree.has(lock) && folder !== "") return null;
@@ -29,7 +35,7 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
   if (line >= 0) return { path, reason: `line ${line + 1} needs files that the image does not contain yet` };
 
   return {
-    layer: layer({
+    layer: createDependencyLayer({
       manager: "bundler",
       folder,
       files: [
@@ -39,7 +45,7 @@ function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptio
       prepare,
       install: [
         'bundle config set --global path "$HOME/.local/share/gems"',
-        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(leftOutMark, "the Gemfile needs a Ruby version other than $(ruby --version)")} || exit $code; }`,
+        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(emptyLayerMark, "the Gemfile needs a Ruby version other than $(ruby --version)")} || exit $code; }`,
         ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
       ],
     }),

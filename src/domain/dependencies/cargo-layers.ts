@@ -1,23 +1,23 @@
 import { isBelow, joinPath, resolvePath } from "../tree-path.ts";
-import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
+import { createDependencyLayer, type LayerFindings, renderAptInstall } from "./dependency-layer.ts";
 import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
-import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /** Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. The root folder needs no lockfile. */
-export function findCargoLayers(tree: ManifestTree): Findings {
+export function findCargoLayers(tree: ManifestTree): LayerFindings {
   return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
 /** Installs the newest Cargo of the Linux distribution: a Cargo before 1.78 cannot read today's lockfiles. */
 const prepare: readonly string[] = [
-  aptInstall(
+  renderAptInstall(
     `"$(apt-cache pkgnames cargo | grep -xE 'cargo(-web|-1\\.[0-9]+)?' | sort -V | tail -n 1)"`,
     "ca-certificates",
   ),
   `for tool in cargo rustc; do command -v $tool || ln -s "$(ls /usr/bin/$tool-1.* | sort -V | tail -n 1)" /usr/local/bin/$tool; done`,
 ];
 
-function judge(tree: ManifestTree, folder: string): Verdict {
+function judge(tree: ManifestTree, folder: string): FolderVerdict {
   const lock = joinPath(folder, "Cargo.lock");
   if (!tree.has(lock) && folder !== "") return null;
 
@@ -39,11 +39,11 @@ function judge(tree: ManifestTree, folder: string): Verdict {
     .map((name) => joinPath(folder, name))
     .filter(tree.has);
   const isVendored = configurations.some((each) => /^\s*directory\s*=/m.test(tree.readText(each) ?? ""));
-  if (isVendored) return { layer: layer({ manager: "cargo", folder, files: [], prepare }) };
+  if (isVendored) return { layer: createDependencyLayer({ manager: "cargo", folder, files: [], prepare }) };
 
   const tracked = [...packages].flatMap((each) => targetsOf(tree, each));
   return {
-    layer: layer({
+    layer: createDependencyLayer({
       manager: "cargo",
       folder,
       files: [...manifests, ...configurations, ...(tree.has(lock) ? [lock] : [])].sort(),

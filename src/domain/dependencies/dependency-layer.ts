@@ -34,7 +34,7 @@ export interface DependencyLayer {
 }
 
 /** The path of a file or folder that gets no dependency layer, with the reason. */
-export interface LeftOut {
+export interface LeftOutPath {
   readonly path: string;
   readonly reason: string;
 }
@@ -43,20 +43,20 @@ export interface LayerOptions {
   readonly ignoreScripts: boolean;
 }
 
-export interface Findings {
+export interface LayerFindings {
   readonly layers: readonly DependencyLayer[];
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly LeftOutPath[];
 }
 
 /**
  * The mark that a build prints if a layer stays empty because the base image's tool does not fit the project.
  */
-export const leftOutMark = "AIMI-LEFT-OUT:";
+export const emptyLayerMark = "AIMI-LEFT-OUT:";
 
 export const maxLayers = 20;
 
 /** Makes a dependency layer. Parts that the caller leaves out are empty. */
-export function layer(
+export function createDependencyLayer(
   parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
 ): DependencyLayer {
   return { emptyFiles: [], prepare: [], environment: [], install: [], ...parts };
@@ -66,6 +66,6 @@ export function layer(
  * Returns a shell line that installs Debian packages. The Dockerfile fetches the package lists before all such lines, and
  * removes the lists after them.
  */
-export function aptInstall(...packages: readonly string[]): string {
+export function renderAptInstall(...packages: readonly string[]): string {
   return `apt-get install -y --no-install-recommends ${packages.join(" ")}`;
 }

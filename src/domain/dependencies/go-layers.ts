@@ -1,16 +1,21 @@
 import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath, resolvePath } from "../tree-path.ts";
-import { aptInstall, type Findings, layer, leftOutMark } from "./dependency-layer.ts";
-import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import {
+  createDependencyLayer,
+  emptyLayerMark,
+  type LayerFindings,
+  renderAptInstall,
+} from "./dependency-layer.ts";
+import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
-const prepare: readonly string[] = [aptInstall("golang-go", "ca-certificates")];
+const prepare: readonly string[] = [renderAptInstall("golang-go", "ca-certificates")];
 
 /** Finds the dependency layers for Go workspaces, and for Go modules outside of workspaces. */
-export function findGoLayers(tree: ManifestTree): Findings {
+export function findGoLayers(tree: ManifestTree): LayerFindings {
   return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
 
-function judge(tree: ManifestTree, folder: string): Verdict {
+function judge(tree: ManifestTree, folder: string): FolderVerdict {
   const work = joinPath(folder, "go.work");
   const members = tree.has(work) ? usedFolders(tree.readText(work) ?? "", folder) : [];
   const modules = [...new Set([folder, ...members])].filter((each) => tree.has(joinPath(each, "go.mod")));
@@ -21,7 +26,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   if (tree.tracks(vendored) || sums.length === 0)
     return folder.includes("/")
       ? null
-      : { layer: layer({ manager: "go", folder, files: [], prepare }), covers };
+      : { layer: createDependencyLayer({ manager: "go", folder, files: [], prepare }), covers };
 
   const replaced: string[] = [];
   for (const each of modules) {
@@ -45,13 +50,13 @@ function judge(tree: ManifestTree, folder: string): Verdict {
   ];
   const read = tree.has(work) ? "go work edit -json" : "go mod edit -json";
   return {
-    layer: layer({
+    layer: createDependencyLayer({
       manager: "go",
       folder,
       files: [...new Set(files)].sort(),
       prepare,
       install: [
-        `if ${read} > /dev/null; then go mod download; else ${echoMarkedMessage(leftOutMark, "$(go version) is too old for this go.mod")}; fi`,
+        `if ${read} > /dev/null; then go mod download; else ${echoMarkedMessage(emptyLayerMark, "$(go version) is too old for this go.mod")}; fi`,
       ],
     }),
     covers,

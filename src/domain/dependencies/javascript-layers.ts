@@ -1,16 +1,16 @@
-import { byDepth, folderOf, joinPath, nameOf } from "../tree-path.ts";
-import { type Findings, type LayerOptions, layer } from "./dependency-layer.ts";
+import { baseNameOf, compareByDepth, folderOf, joinPath } from "../tree-path.ts";
+import { createDependencyLayer, type LayerFindings, type LayerOptions } from "./dependency-layer.ts";
 import { findJavascriptObstacle } from "./javascript-obstacle.ts";
-import { type JavascriptManager, javascriptTool } from "./javascript-tool.ts";
+import { type JavascriptManager, renderJavascriptInstall } from "./javascript-tool.ts";
 import {
   isObject,
   type JsonObject,
   parseObject,
-  textsIn,
+  stringsIn,
   workspaceMatcher,
   yamlList,
 } from "./manifest-text.ts";
-import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
  * Lockfiles and their package managers. If a folder has several lockfiles, and its manifest names none of their package
@@ -33,13 +33,13 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
 };
 
 /** Finds the dependency layers for folders with a package.json and a lockfile. The root folder needs no lockfile. */
-export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): Findings {
+export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
   const folders = tree.foldersWith("package.json");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
   return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
 }
 
-function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdict {
+function judge(tree: ManifestTree, folder: string, options: LayerOptions): FolderVerdict {
   const path = joinPath(folder, "package.json");
   const locks = lockfiles.filter(([name]) => tree.has(joinPath(folder, name)));
   if (locks.length === 0 && folder.includes("/")) return null;
@@ -59,7 +59,7 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdi
   if (obstacle) return obstacle;
 
   const lockPath = lock && joinPath(folder, lock[0]);
-  const tool = javascriptTool({
+  const tool = renderJavascriptInstall({
     manager,
     wanted,
     lockText: lockPath === undefined ? undefined : (tree.readText(lockPath) ?? ""),
@@ -76,7 +76,10 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Verdi
     ...configurations[manager].map((name) => joinPath(folder, name)).filter(tree.has),
     ...patchesAndReleases(tree, folder),
   ];
-  return { layer: layer({ manager, folder, files: [...new Set(files)].sort(), ...tool }), covers: members };
+  return {
+    layer: createDependencyLayer({ manager, folder, files: [...new Set(files)].sort(), ...tool }),
+    covers: members,
+  };
 }
 
 function findMembers(
@@ -93,15 +96,15 @@ function findMembers(
   const offset = folder === "" ? 0 : folder.length + 1;
   return tree
     .manifestsBelow(folder)
-    .filter((path) => nameOf(path) === "package.json" && folderOf(path) !== folder)
+    .filter((path) => baseNameOf(path) === "package.json" && folderOf(path) !== folder)
     .map(folderOf)
     .filter((member) => isMember(member.slice(offset)))
-    .sort(byDepth);
+    .sort(compareByDepth);
 }
 
 function workspacesOf(manifest: JsonObject): string[] {
   const { workspaces } = manifest;
-  return textsIn(isObject(workspaces) ? workspaces["packages"] : workspaces);
+  return stringsIn(isObject(workspaces) ? workspaces["packages"] : workspaces);
 }
 
 function asksForSomething(manifest: JsonObject | null): boolean {
@@ -119,7 +122,7 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
 /**
  * Lists lockfiles that are not used because their folder has another one: both would install into one node_modules.
  */
-function losingLocks(tree: ManifestTree, { layers }: Findings): Findings["leftOut"] {
+function losingLocks(tree: ManifestTree, { layers }: LayerFindings): LayerFindings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>
     lockfiles
       .map(([name]) => joinPath(folder, name))

@@ -1,5 +1,5 @@
 import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
-import type { LeftOut } from "./dependency-layer.ts";
+import type { LeftOutPath } from "./dependency-layer.ts";
 import type { JavascriptManager } from "./javascript-tool.ts";
 import { isObject, type JsonObject, parseObject } from "./manifest-text.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
@@ -20,7 +20,7 @@ export function findJavascriptObstacle(
     manifests,
     hasLock,
   }: { manager: JavascriptManager; manifests: readonly string[]; hasLock: boolean },
-): LeftOut | null {
+): LeftOutPath | null {
   for (const path of manifests) {
     const manifest = parseObject(tree.readText(path));
     if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };

@@ -18,7 +18,7 @@ interface ToolRequest {
 /**
  * Returns shell lines that install the project's package manager, and shell lines that install packages with it.
  */
-export function javascriptTool(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
+export function renderJavascriptInstall(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
   const calls: Readonly<Record<JavascriptManager, (request: ToolRequest) => Call>> = {
     npm: callNpm,
     pnpm: callPnpm,

@@ -19,7 +19,7 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Returns the strings in a list; an empty list if the value is no list. */
-export function textsIn(value: unknown): string[] {
+export function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 

@@ -1,8 +1,8 @@
-import { countOf } from "../count-of.ts";
-import { dockerIgnore } from "../docker-ignore.ts";
-import { findSecretInManifest, looksSecret } from "../secret-files.ts";
-import { byDepth, folderOf, isBelow, nameOf } from "../tree-path.ts";
-import { type DependencyLayer, type Findings, type LeftOut, maxLayers } from "./dependency-layer.ts";
+import { formatCount } from "../count-of.ts";
+import { compileDockerIgnore } from "../docker-ignore.ts";
+import { findSecretInManifest, findSecretPathReason } from "../secret-files.ts";
+import { baseNameOf, compareByDepth, folderOf, isBelow } from "../tree-path.ts";
+import { type DependencyLayer, type LayerFindings, type LeftOutPath, maxLayers } from "./dependency-layer.ts";
 
 /**
  * The part of a commit that detectors of layers see: its manifests, without ignored, secret and vendored ones.
@@ -19,7 +19,7 @@ export interface ManifestTree {
   readonly trackedBelow: (folder: string) => readonly string[];
 }
 
-export interface Commit {
+export interface CommitFiles {
   readonly paths: readonly string[];
   /** Returns the text of a manifest that the caller has read from the commit before. */
   readonly readText: (path: string) => string | undefined;
@@ -51,13 +51,18 @@ export function manifestPaths(paths: readonly string[]): string[] {
 }
 
 function isManifest(path: string): boolean {
-  return names.has(nameOf(path)) || patterns.some((pattern) => pattern.test(path));
+  return names.has(baseNameOf(path)) || patterns.some((pattern) => pattern.test(path));
 }
 
 /** Returns the manifests that detectors of layers see, and the manifests that are hidden from detectors. */
-export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree; leftOut: LeftOut[] } {
-  const isIgnored = dockerIgnore(paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "");
-  const leftOut: LeftOut[] = [];
+export function manifestTree({ paths, readText }: CommitFiles): {
+  tree: ManifestTree;
+  leftOut: LeftOutPath[];
+} {
+  const isIgnored = compileDockerIgnore(
+    paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "",
+  );
+  const leftOut: LeftOutPath[] = [];
   const manifests: string[] = [];
   const others = paths.filter((path) => elsewhere.test(path) && isManifest(path));
   if (others[0] !== undefined) leftOut.push({ path: others[0], reason: reasonElsewhere(others.length - 1) });
@@ -76,7 +81,9 @@ export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree;
     tracks: (path) => tracked.has(path),
     readText: (path) => (present.has(path) ? readText(path) : undefined),
     foldersWith: (...wanted) =>
-      [...new Set(manifests.filter((path) => wanted.includes(nameOf(path))).map(folderOf))].sort(byDepth),
+      [...new Set(manifests.filter((path) => wanted.includes(baseNameOf(path))).map(folderOf))].sort(
+        compareByDepth,
+      ),
     manifestsBelow: (folder) => manifests.filter((path) => isBelow(folder, path)),
     trackedBelow: (folder) => paths.filter((path) => isBelow(folder, path)),
   };
@@ -84,17 +91,17 @@ export function manifestTree({ paths, readText }: Commit): { tree: ManifestTree;
 }
 
 function reasonElsewhere(more: number): string {
-  const same = more === 0 ? "" : `, like ${countOf(more, "other manifest")}`;
+  const same = more === 0 ? "" : `, like ${formatCount(more, "other manifest")}`;
   return `the manifest is among vendored files or fixtures${same}`;
 }
 
 function reasonToLeaveOut(
   path: string,
   isIgnored: (path: string) => boolean,
-  readText: Commit["readText"],
+  readText: CommitFiles["readText"],
 ): string | null {
   if (isIgnored(path)) return ".dockerignore excludes this file";
-  const secret = looksSecret(path) ?? findSecretInManifest(path, readText(path) ?? "");
+  const secret = findSecretPathReason(path) ?? findSecretInManifest(path, readText(path) ?? "");
   return secret && `the file looks secret: ${secret}`;
 }
 
@@ -102,18 +109,21 @@ function reasonToLeaveOut(
  * A detector's verdict about one folder: a layer with the other folders that the layer covers, or a path with the reason
  * why the path gets no layer, or null if the folder needs neither.
  */
-export type Verdict =
+export type FolderVerdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
-  | LeftOut
+  | LeftOutPath
   | null;
 
 /**
  * Judges folders in the given order, in which shallow folders come first. A folder that an earlier layer covers gets no
  * layer of its own.
  */
-export function findLayersByFolder(folders: readonly string[], judge: (folder: string) => Verdict): Findings {
+export function findLayersByFolder(
+  folders: readonly string[],
+  judge: (folder: string) => FolderVerdict,
+): LayerFindings {
   const layers: DependencyLayer[] = [];
-  const leftOut: LeftOut[] = [];
+  const leftOut: LeftOutPath[] = [];
   const covered = new Set<string>();
   for (const folder of folders) {
     if (covered.has(folder)) continue;

@@ -1,15 +1,15 @@
 import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
-import { aptInstall, type Findings, layer } from "./dependency-layer.ts";
-import { findLayersByFolder, type ManifestTree, type Verdict } from "./manifest-tree.ts";
+import { createDependencyLayer, type LayerFindings, renderAptInstall } from "./dependency-layer.ts";
+import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
-const prepare: readonly string[] = [aptInstall("maven", "default-jdk-headless")];
+const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headless")];
 
 /** Finds the dependency layers of Maven projects. A layer covers a root `pom.xml` and its modules. */
-export function findMavenLayers(tree: ManifestTree): Findings {
+export function findMavenLayers(tree: ManifestTree): LayerFindings {
   return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
 
-function judge(tree: ManifestTree, folder: string): Verdict {
+function judge(tree: ManifestTree, folder: string): FolderVerdict {
   const path = joinPath(folder, "pom.xml");
   const poms = new Set([path]);
   for (const pom of poms) {
@@ -38,7 +38,7 @@ function judge(tree: ManifestTree, folder: string): Verdict {
     joinPath(folder, `.mvn/${name}`),
   );
   return {
-    layer: layer({
+    layer: createDependencyLayer({
       manager: "maven",
       folder,
       files: [...poms, ...settings.filter(tree.has)].sort(),

@@ -1,5 +1,5 @@
 import { folderOf, resolvePath } from "../tree-path.ts";
-import type { LeftOut } from "./dependency-layer.ts";
+import type { LeftOutPath } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
 /**
@@ -9,13 +9,13 @@ import type { ManifestTree } from "./manifest-tree.ts";
 export function readRequirements(
   tree: ManifestTree,
   starts: readonly string[],
-): { readonly files: readonly string[] } | LeftOut {
+): { readonly files: readonly string[] } | LeftOutPath {
   const files = new Set(starts);
   for (const path of files) {
     const text = tree.readText(path);
     if (text === undefined) return { path, reason: "the file is too large to read" };
     for (const [index, line] of joinedLines(text).entries()) {
-      const leftOut = (problem: string): LeftOut => ({ path, reason: `line ${index + 1} ${problem}` });
+      const leftOut = (problem: string): LeftOutPath => ({ path, reason: `line ${index + 1} ${problem}` });
       if (isLocal(line)) return leftOut("needs a folder or an archive that the image does not contain yet");
       const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
       if (named === undefined || named.includes("://")) continue;

@@ -1,4 +1,4 @@
-import type { NamedAgent } from "../../domain/agent-credentials.ts";
+import type { AgentSpec } from "../../domain/agent-credentials.ts";
 import type { GatewayAccess } from "../../domain/door-environment.ts";
 import type {
   BudgetLimits,
@@ -65,7 +65,7 @@ export interface GatewayDeps {
   readonly sign: (secret: string, text: string) => string;
   readonly hash: (text: string) => string;
   /** Plans the model endpoints that the agents call. */
-  readonly planEndpoints: (agents: readonly NamedAgent[]) => readonly EndpointPlan[];
+  readonly planEndpoints: (agents: readonly AgentSpec[]) => readonly EndpointPlan[];
   /** Reads the secrets of planned endpoints. Each secret is read only once. */
   readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
   readonly mirrors: () => Promise<readonly Mirror[]>;
@@ -74,10 +74,10 @@ export interface GatewayDeps {
   readonly budget: BudgetLimits;
   readonly rightsOf: (task: WorkerTask) => WorkerRights;
   /** Returns the agent of a task, by its task file and the settings. */
-  readonly agentOf: (task: WorkerTask) => NamedAgent;
+  readonly agentOf: (task: WorkerTask) => AgentSpec;
   /** Pauses a worker until its model's rate limit ends. `until` is in milliseconds since 1970. */
   readonly pause: (name: string, until: number) => Promise<void>;
-  readonly environment: (agent: NamedAgent, access: GatewayAccess) => Readonly<Record<string, string>>;
+  readonly environment: (agent: AgentSpec, access: GatewayAccess) => Readonly<Record<string, string>>;
   /** Writes a renewed login back to the place that the reference names. */
   readonly storeLogin: (reference: string, login: RenewedLogin) => void;
   /** The range of IP addresses for workers' networks. */

@@ -1,9 +1,9 @@
 import type { BudgetLimits, CallClosed, Spending } from "../../domain/generated/gateway.ts";
 import type { ContainerRecord, Reason } from "../../domain/generated/swarm-state.ts";
-import { spentOf, withDenied, withSpending } from "../../domain/metered-record.ts";
+import { spendingInRecord, withDeniedRequest, withSpending } from "../../domain/metered-record.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { addSpending, largerSpending, tokensIn, zeroSpending } from "../../domain/spending.ts";
-import type { GatewayEntry, GatewayListener } from "../../ports/gateway-line.ts";
+import { addSpending, countBudgetTokens, largerSpending, zeroSpending } from "../../domain/spending.ts";
+import type { GatewayJournalEntry, GatewayListener } from "../../ports/gateway-line.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 export interface WatchedWorker {
@@ -14,7 +14,7 @@ export interface WatchedWorker {
 
 /** The owner's knowledge from the messages of its swarm's gateway: spending, budgets and rate limits. */
 export interface GatewayUsage {
-  readonly listener: Omit<GatewayListener, "ensure" | "onLogin" | "admission">;
+  readonly listener: Omit<GatewayListener, "ensureRunning" | "onLogin" | "admission">;
   /** Takes over the spending in the workers' records, in case the gateway's own journal is gone. */
   begin(): Promise<void>;
   watch(slug: string, worker: WatchedWorker): void;
@@ -84,7 +84,8 @@ export function trackGatewayUsage(
       onLost: (why) => deps.emit({ event: "gateway", status: "lost", why }),
     },
     async begin() {
-      for (const record of (await deps.read()).containers) raiseSpent(workerSlug(record), spentOf(record));
+      for (const record of (await deps.read()).containers)
+        raiseSpent(workerSlug(record), spendingInRecord(record));
     },
     watch(slug, worker) {
       watched.set(slug, worker);
@@ -109,7 +110,7 @@ export function trackGatewayUsage(
     },
   };
 
-  function onEntry(entry: GatewayEntry): void {
+  function onEntry(entry: GatewayJournalEntry): void {
     switch (entry.type) {
       case "opened":
         callersOf(entry.endpoint).add(entry.worker);
@@ -126,7 +127,7 @@ export function trackGatewayUsage(
         const { worker, what, why, times } = entry;
         if (isModelHost(what)) break;
         deps.emit({ event: "denied", kind: "egress", ...(worker !== null && { worker }), what, why, times });
-        if (worker !== null) write(worker, () => (now) => withDenied(now, { what, why, times }));
+        if (worker !== null) write(worker, () => (now) => withDeniedRequest(now, { what, why, times }));
         break;
       }
       case "limited":
@@ -157,7 +158,15 @@ export function trackGatewayUsage(
       const story = record.stories.find((each) => each.status === "in_progress")?.id;
       deps.emit({
         ...{ event: "called", kind: "model", worker, ...(story !== undefined && { story }) },
-        ...{ endpoint, status, model, tokens: tokensIn(spent), costUsd: spent.costUsd, isEstimated, ms },
+        ...{
+          endpoint,
+          status,
+          model,
+          tokens: countBudgetTokens(spent),
+          costUsd: spent.costUsd,
+          isEstimated,
+          ms,
+        },
       });
       return (now) => withSpending(now, total, story === undefined ? null : { story, spent });
     });
@@ -218,7 +227,7 @@ export function trackGatewayUsage(
 
 function reached({ costUsd, ...spent }: Spending, { usd, tokens }: BudgetLimits): string | null {
   if (usd !== null && costUsd >= usd) return `$${usd}`;
-  if (tokens !== null && tokensIn({ costUsd, ...spent }) >= tokens) return `${tokens} tokens`;
+  if (tokens !== null && countBudgetTokens({ costUsd, ...spent }) >= tokens) return `${tokens} tokens`;
   return null;
 }
 

@@ -1,4 +1,4 @@
-import type { NamedAgent } from "../../domain/agent-credentials.ts";
+import type { AgentSpec } from "../../domain/agent-credentials.ts";
 import { gatewayPort } from "../../domain/door-port.ts";
 import { isError, SwarmError } from "../../domain/errors.ts";
 import { gatewayNames, workerNetworkName } from "../../domain/gateway-names.ts";
@@ -85,11 +85,11 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
       return networkOf(worker, subnet);
     },
 
-    async settled() {
+    async waitForRecords() {
       if (gateway === null) return;
       // If the gateway does not answer in time, it reports the rest at the next hand-over.
       const within = AbortSignal.any([deps.signal, AbortSignal.timeout(settleMs)]);
-      await gateway.connection.handOver(within).catch(() => {});
+      await gateway.connection.sendAdmission(within).catch(() => {});
       await usage.written();
     },
 
@@ -116,7 +116,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     limitedUntil: ({ task }) => usage.limitedUntil(models.namesOf(deps.agentOf(task))),
 
     async end({ isFinished }) {
-      const isThere = (await deps.containers.look(names.container, undefined, deps.signal)) !== null;
+      const isThere = (await deps.containers.inspect(names.container, undefined, deps.signal)) !== null;
       if (starting === null && !isThere) return;
       await release();
       await deps.containers.remove(names.container, deps.signal);
@@ -158,10 +158,10 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     if (known === null) await deps.record.keep(fresh);
     // Starts the container here instead of in the connection: the connection would retry, but the caller
     // needs a first failure.
-    await ensure(deps.signal);
+    await ensureRunning(deps.signal);
     if (known?.road) await readmitWorkers(known);
     registries = mirrors;
-    const connection = deps.connect(names.container, { ...listener, ensure }, deps.signal);
+    const connection = deps.connect(names.container, { ...listener, ensureRunning }, deps.signal);
     try {
       await handOver(connection, admitMs);
       const found = road ?? (await probeTransport(deps, deps.signal));
@@ -176,7 +176,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  async function ensure(signal: AbortSignal): Promise<void> {
+  async function ensureRunning(signal: AbortSignal): Promise<void> {
     try {
       await ensureGateway(deps, signal);
       // Connects the networks even if the gateway existed: an earlier owner may have crashed before it
@@ -195,7 +195,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   async function handOver(connection: GatewayConnection, ms: number): Promise<void> {
     const timeout = AbortSignal.timeout(ms);
     try {
-      await connection.handOver(AbortSignal.any([deps.signal, timeout]));
+      await connection.sendAdmission(AbortSignal.any([deps.signal, timeout]));
     } catch (error) {
       if (!timeout.aborted || error !== timeout.reason) throw error;
       throw new SwarmError("GATEWAY_FAILED", { reason: lostBecause ?? "the gateway does not answer" });
@@ -280,6 +280,6 @@ function unlessInUse(error: unknown): void {
   if (!isError(error, "ENGINE_FAILED")) throw error;
 }
 
-function agentOf({ request }: Pick<Worker, "request">): NamedAgent {
+function agentOf({ request }: Pick<Worker, "request">): AgentSpec {
   return request.agent ?? { kind: "claude" };
 }

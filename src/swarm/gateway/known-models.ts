@@ -1,15 +1,15 @@
-import type { NamedAgent } from "../../domain/agent-credentials.ts";
+import type { AgentSpec } from "../../domain/agent-credentials.ts";
 import type { ModelEndpoint, RenewedLogin } from "../../domain/generated/gateway.ts";
-import { type EndpointPlan, endpointsOf } from "../../domain/model-endpoints.ts";
+import { type EndpointPlan, endpointNamesForAgent } from "../../domain/model-endpoints.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 /** The model endpoints that a swarm's agents call, with their credentials. */
 export interface KnownModels {
   readonly endpoints: readonly ModelEndpoint[];
   /** Adds the endpoints that an agent calls. */
-  addAgent(agent: NamedAgent): Promise<void>;
+  addAgent(agent: AgentSpec): Promise<void>;
   /** Returns the names of the endpoints that an agent may call. */
-  namesOf(agent: NamedAgent): string[];
+  namesOf(agent: AgentSpec): string[];
   /** Stores a login that the gateway renewed, so that a new gateway does not start with the old login. */
   storeLogin(login: RenewedLogin): void;
   /** Returns whether a refused request was for the host of one of the endpoints. */
@@ -22,14 +22,14 @@ export function knownModels({
   storeLogin,
 }: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): KnownModels {
   // All agents added so far, and the plans of their endpoints.
-  const agents = new Map<string, NamedAgent>();
+  const agents = new Map<string, AgentSpec>();
   let plans: readonly EndpointPlan[] = [];
   let endpoints: readonly ModelEndpoint[] = [];
   // The last call of `add`, so that calls run one after the other. Otherwise the earlier of two concurrent
   // calls could finish last and overwrite the endpoints of the later call.
   let turn: Promise<unknown> = Promise.resolve();
 
-  async function add(agent: NamedAgent): Promise<void> {
+  async function add(agent: AgentSpec): Promise<void> {
     const key = JSON.stringify(agent);
     if (agents.has(key)) return;
     const planned = planEndpoints([...agents.values(), agent]);
@@ -52,7 +52,7 @@ export function knownModels({
       turn = learned.catch(() => {});
       return learned;
     },
-    namesOf: (agent) => endpointsOf(agent, plans),
+    namesOf: (agent) => endpointNamesForAgent(agent, plans),
     storeLogin(login) {
       const { endpoint: name, accessToken, refreshToken, expiresAt } = login;
       const plan = plans.find((each) => each.name === name);

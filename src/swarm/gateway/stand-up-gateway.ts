@@ -26,7 +26,7 @@ export function gatewayLabels({
 export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
   const { containers, volumes } = deps;
   const names = gatewayNames(deps);
-  const facts = await containers.look(names.container, undefined, signal);
+  const facts = await containers.inspect(names.container, undefined, signal);
   if (facts?.state === "running") return;
   if (facts?.state === "paused") return containers.unpause(facts.id, signal);
   const marks = gatewayLabels(deps);

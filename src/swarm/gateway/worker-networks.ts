@@ -1,6 +1,6 @@
 import { isError, SwarmError } from "../../domain/errors.ts";
 import { gatewayNames, workerNetworkName } from "../../domain/gateway-names.ts";
-import { freeSubnets, subnetAt, type WorkerSubnet } from "../../domain/worker-subnets.ts";
+import { freeSubnets, parseWorkerSubnet, type WorkerSubnet } from "../../domain/worker-subnets.ts";
 import { labels } from "../../ports/engine.ts";
 import type { Worker } from "../swarm-deps.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
@@ -30,7 +30,7 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
 
   async function find(name: string, signal: AbortSignal): Promise<WorkerSubnet | null> {
     const found = (await networks.subnets(signal)).find((network) => network.name === name);
-    return found ? subnetAt(found.subnet) : null;
+    return found ? parseWorkerSubnet(found.subnet) : null;
   }
 
   async function make(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet> {
