@@ -59,10 +59,15 @@ function sentences(file: string): Words[] {
     .filter(({ text }) => /^[A-Z`*]/.test(text) && text.split(" ").length >= 6);
 }
 
-/** Whether a quoted text is a sentence rather than code. */
-const isSentence = ({ text }: Words): boolean =>
-  (text.replaceAll(/\$\{[^}]*\}/g, "").match(/\b[a-z]{2,}\b/g) ?? []).length >= 4 &&
-  !/[=;/\\]|\$\{(?:paint|gap)/.test(text);
+/** Whether a quoted text is a whole sentence rather than code or the part before a quote in an expression. */
+const isSentence = ({ text }: Words): boolean => {
+  const plain = text.replaceAll(/\$\{[^}]*\}/g, "");
+  return (
+    (plain.match(/\b[a-z]{2,}\b/g) ?? []).length >= 4 &&
+    !plain.includes("${") &&
+    !/[=;/\\]|\$\{(?:paint|gap)/.test(text)
+  );
+};
 
 const subjects = git("log", "--format=%s", "-60", commit)
   .split("\n")
