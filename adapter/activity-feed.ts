@@ -2,7 +2,10 @@ import { cleanText } from "../src/domain/clean-text.ts";
 import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const minIntervalMs = 250;
-/** The maximum number of characters that the feed reads of an activity's summary; an agent may report a whole file as one. */
+/**
+ * The maximum number of characters of an activity's summary that the feed reads, since an agent may send a
+ * whole file.
+ */
 const maxReadLength = 4_000;
 
 interface StoryActivity {
@@ -12,12 +15,12 @@ interface StoryActivity {
 }
 
 /**
- * Publishes the agent's activities for people, at most four per second. Of activities in between, it publishes only
- * the newest.
+ * Publishes the agent's activities for people, at most four per second. If more arrive, publishes only the
+ * newest.
  */
 export interface ActivityFeed {
   report(activity: StoryActivity): void;
-  /** Publishes the newest unpublished activity at once, without the pause after the last one. */
+  /** Publishes the newest unpublished activity at once, instead of after the minimum interval. */
   flush(): void;
 }
 

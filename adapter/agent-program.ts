@@ -6,10 +6,16 @@ import { shellExitCode } from "./program-end.ts";
 /** The maximum length of one line of an agent's output, in bytes; agents put whole files on one line. */
 const maxLineLength = 8 << 20;
 const maxStderrTail = 2_000;
-/** The maximum time, in milliseconds, for which other processes may hold an ended program's output pipe open. */
+/**
+ * How long, in milliseconds, processes that a program started may keep its output pipe open after the program
+ * exits.
+ */
 const pipeGraceMs = 200;
 
-/** Starts an agent's program. Passes each chunk of its stdout to `onBytes` before a reader of `lines` gets that chunk. */
+/**
+ * Starts an agent's program. `onBytes` gets each chunk of its stdout before the lines of the chunk appear in
+ * `lines`.
+ */
 export function startProgram(
   command: AgentUserCommand,
   {

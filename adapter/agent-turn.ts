@@ -24,11 +24,14 @@ export interface TurnDeps {
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
   readonly reportUsage: (usage: TurnUsage) => void;
-  /** Called with the `Idleness` of a turn when the turn starts, for heartbeats, and with null when the turn ends. */
+  /** Called with the turn's idleness detector when the turn starts, and with null when the turn ends. */
   readonly onIdleness: (idleness: IdlenessDetector | null) => void;
 }
 
-/** How a turn ended: the agent ended it, the sandbox's resources ran out, or the adapter interrupted it. */
+/**
+ * How a turn ended. `TurnEnd`: the agent ended it or failed. The adapter adds two cases: the sandbox ran out
+ * of memory or processes, or the adapter interrupted the turn.
+ */
 export type SupervisedTurnEnd =
   | TurnEnd
   | {
@@ -42,8 +45,8 @@ export type SupervisedTurnEnd =
 const askOutputBytes = 200_000;
 
 /**
- * Runs one turn of an agent and kills an agent that hangs. When `signal` aborts, asks the agent to stop, and kills it
- * after the grace period. When this function returns, no process of the agent's user is left.
+ * Runs one turn of an agent. Kills the agent if it hangs, and stops it when `signal` aborts. Leaves no
+ * process of the agent's user behind.
  */
 export async function runTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<SupervisedTurnEnd> {
   const { agent, clock, limits, paths } = deps;
@@ -100,8 +103,8 @@ export async function runTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): 
 }
 
 /**
- * After the stop signal, sends SIGTERM to every process of the agent's user at half of the grace period, and SIGKILL
- * at the end of it. Sends no signal after its disposal.
+ * Ends all processes of the agent's user after `stop` aborts: with SIGTERM at half of the grace period, and
+ * with SIGKILL at its end. Sends no further signal once it is disposed.
  */
 function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
@@ -167,8 +170,8 @@ function toolsFor(
 }
 
 /**
- * Finds the version that the agent's program reports, or null if it reports none. `isThere` is false if the image
- * lacks the program.
+ * Checks whether the image contains the agent's program (`isThere`), and asks the program for its version.
+ * `version` is null if the program reports none.
  */
 export async function findAgentVersion(
   agent: Agent,

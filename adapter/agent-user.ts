@@ -25,8 +25,8 @@ export interface AgentUserCommand {
 }
 
 /**
- * Starts a program as the agent's user, in a new process group. Changes the user before the folder, because root may
- * not enter the agent's folders.
+ * Starts a program as the agent's user, in a new process group. Sets the user before it enters the folder,
+ * because root may not enter the agent's folders.
  */
 export function startAsAgent({ command, env, folder }: AgentUserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
@@ -53,7 +53,10 @@ export interface AgentUserRun extends AgentUserCommand {
   readonly maxOutputLength?: number;
   /** Called with each chunk of the program's stdout. */
   readonly onOutput?: (bytes: Buffer) => void;
-  /** A signal that aborts with `TimeOver` when the program's time is over, or with another reason when all work stops. */
+  /**
+   * Aborts with `TimeLimitReached` at the end of the program's time limit, or with another reason when all
+   * work stops.
+   */
   readonly deadline?: AbortSignal;
   /** Whether to return when the program exits, even if processes that it started still hold its output pipes. */
   readonly returnsOnExit?: boolean;
@@ -140,12 +143,14 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
   });
 }
 
-/** The maximum time, in milliseconds, for which other processes may hold an ended program's output pipes open. */
+/**
+ * How long, in milliseconds, other processes may keep a program's output pipes open after the program exits.
+ */
 const pipeGraceMs = 200;
 
 /**
- * Resolves with how a program ended. If another process still holds the program's output pipes, waits at most
- * `pipeGraceMs` for it.
+ * Resolves with how a program ended. Waits for its output pipes to close, but at most `pipeGraceMs` after its
+ * exit.
  */
 export function waitForExit(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
@@ -162,7 +167,7 @@ export function waitForExit(child: ChildProcess): Promise<ProgramEnd> {
   });
 }
 
-/** Resolves with how a program ended, once all of the program's output is read. */
+/** Resolves with how a program ended, when it has exited and its output pipes are closed. */
 function closeOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -226,7 +231,7 @@ async function readProcess(pid: string): Promise<AgentUserProcess | null> {
   };
 }
 
-/** The time limit of the first program that kills the agent's processes, in milliseconds; each next one gets more. */
+/** The time limit of the first killer program, in milliseconds. Each further killer gets more time. */
 const killerMs = 500;
 const killEverything = `for _ in ${"x ".repeat(killRounds)}; do kill -s KILL -- -1; done`;
 
@@ -241,8 +246,8 @@ export function killAgentProcesses(): Promise<void> {
 }
 
 /**
- * Starts a killer: a program that kills all processes of the agent's user. It runs as that user, so it can kill no
- * other user's processes, but the agent's processes can stop it.
+ * Starts a program that kills all processes of the agent's user. The program runs as that user, so it cannot
+ * kill processes of other users. The agent's processes can stop it.
  */
 function startKiller(): Killer {
   // `setpriv` changes the user after the exec. With Node's `uid` option, the agent could stop the child before its exec,

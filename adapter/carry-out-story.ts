@@ -32,7 +32,10 @@ export interface StoryDeps {
   readonly env: Readonly<Record<string, string>>;
   readonly runTurn: (turn: Turn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
   readonly appendToJournal: (message: NewMessage) => Promise<unknown>;
-  /** Returns the ID that the agent gave to a story's conversation; undefined if there is none or it must not be published. */
+  /**
+   * Returns the ID of a story's conversation with the agent. Returns undefined if the story has none, or if
+   * the ID contains unsafe characters.
+   */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
   /** Rebuilds the workspace at a commit from the bundles on the adapter's volume. */
@@ -40,8 +43,8 @@ export interface StoryDeps {
 }
 
 /**
- * The last commit with only completed stories, to which a failed story falls back. `bundle`: the bundle with that
- * commit; null for the base commit.
+ * The last commit that contains only completed stories. If a story fails, the adapter resets the branch to
+ * this commit. `bundle` is the bundle that contains the commit; null for the base commit.
  */
 export interface LastGoodCommit {
   readonly commit: string;
@@ -52,10 +55,13 @@ export interface StoryToRun {
   readonly story: UserStory;
   /** The branch tip when the story was first started. */
   readonly startCommit: string;
-  /** The last commit with only completed stories, to which a failed story falls back. */
+  /**
+   * The last commit that contains only completed stories. If this story fails, the adapter resets the branch
+   * to it.
+   */
   readonly lastGoodCommit: string;
   readonly lastGoodBundle: string | null;
-  /** Whether an earlier run of the adapter began this story and was cut off. */
+  /** Whether an earlier run of the adapter started this story and did not finish it. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStory[];
 }
@@ -114,8 +120,8 @@ export async function executeStory(
 }
 
 /**
- * Runs a story within its time limit, and returns a failure if the story or the task reaches a limit. If the task is
- * cancelled, throws without a verdict: a later run resumes the story.
+ * Runs a story within its time limit. Returns a failure if the story or the task reaches a limit. Throws if
+ * the task is cancelled, so that a later run can resume the story.
  */
 async function tryInTime(
   deps: StoryDeps,

@@ -11,7 +11,7 @@ import { TaskLimitReached } from "./task-limit.ts";
 
 export interface TaskDeps extends StoryDeps {
   readonly history: EarlierRuns;
-  /** Called with the story's ID when a story starts, for heartbeats, and with null when it ends. */
+  /** Called with the story's ID when a story starts, and with null when the story ends. */
   readonly onStory: (storyId: string | null) => void;
 }
 

@@ -22,7 +22,7 @@ export class CommandTimeLimits {
     };
   }
 
-  /** Allows further commands after the work has stopped, for `ms` milliseconds in total. */
+  /** Allows new commands after the work has stopped, and ends them all after `ms` milliseconds. */
   extend(ms: number): Disposable {
     const last = this.#clock.after(ms);
     this.#until = last.signal;

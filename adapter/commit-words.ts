@@ -2,7 +2,9 @@ import { cleanToOneLine } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
-/** The committer of all commits, and the author if the request's author has no name or email that git accepts. */
+/**
+ * The committer of all commits. Its name and email also replace those of the author that git would refuse.
+ */
 const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
@@ -29,8 +31,8 @@ export function unfinishedWorkCommitMessage({ id, title }: Titled, code: string)
 }
 
 /**
- * Returns git's environment variables for author and committer. Replaces names that git refuses, such as empty ones,
- * and removes NULs, which a variable cannot contain.
+ * Returns git's environment variables for author and committer. Replaces an author's name or email that git
+ * would refuse, and removes NUL bytes.
  */
 export function authorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
@@ -39,7 +41,10 @@ export function authorVariables({ name, email }: CommitAuthor): Record<string, s
   };
 }
 
-/** Returns the name, or `otherwise` if the name has only characters that git strips, because git refuses such a name. */
+/**
+ * Returns the text on one line. Returns `otherwise` if git would refuse the text because it strips all of its
+ * characters.
+ */
 function named(text: string, otherwise: string): string {
   const name = cleanToOneLine(text, otherwise);
   return /[^<>.,:;"'\\\s]/.test(name) ? name : otherwise;

@@ -32,8 +32,8 @@ export interface HostInbox {
 }
 
 /**
- * The maximum nesting depth of a message, more than any task file or script needs. Code that compares or writes a
- * message recurses as deep.
+ * The maximum nesting depth of a message. Task files and scripts need less. The limit protects recursive
+ * functions that compare and write messages.
  */
 const maxDepth = 64;
 

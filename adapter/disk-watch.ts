@@ -41,8 +41,8 @@ export interface UsedBytes {
 }
 
 /**
- * Reads how many bytes of the agent's file systems are used. A file system with both folders counts twice, which only
- * makes the next measurement earlier.
+ * Reads how many bytes are used on the file systems of the workspace and the home folder. If both folders are
+ * on one file system, it counts twice; the next measurement then only comes earlier.
  */
 async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytes> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
@@ -50,10 +50,13 @@ async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedByt
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/** The result of a measurement of the agent's files, with the used bytes of the file systems just before it. */
+/**
+ * The result of a measurement of the agent's files. `usedBytes` is the value from just before the
+ * measurement.
+ */
 export interface DiskMeasurement extends UsedBytes {
   readonly tookMs: number;
-  /** The number of bytes that the agent's files may still grow before the first limit. */
+  /** The number of bytes by which the agent's files can grow until they reach the first limit. */
   readonly bytesUntilLimit: number;
 }
 
@@ -65,8 +68,8 @@ const maxMs = 20_000;
 const intervalPerDuration = 4;
 
 /**
- * Whether the next measurement of the agent's files is due. A measurement reads every folder, while the used bytes of
- * the file systems cost little to read.
+ * Whether the agent's files are due for a measurement. A measurement is slow because it reads every folder,
+ * so the used bytes of the file systems decide when it is needed.
  */
 export function isMeasurementDue(last: DiskMeasurement | null, { atMs, usedBytes }: UsedBytes): boolean {
   if (!last) return true;
@@ -81,7 +84,7 @@ export function isMeasurementDue(last: DiskMeasurement | null, { atMs, usedBytes
 
 /** The interval, in milliseconds, at which the caller checks the disk. */
 export const diskCheckMs = 1_000;
-/** The minimum free space that the adapter needs to export the agent's work. */
+/** The minimum free disk space, in bytes, that the adapter needs to export the agent's work. */
 const minFreeBytes = 16 << 20;
 
 export interface DiskWatchOptions {

@@ -4,12 +4,15 @@ import type { ProgramEnd } from "./program-end.ts";
 const lookAgainMs = 20;
 const unkillableMs = 60_000;
 const lastResortMs = 3_000;
-/** Replaces `lastResortMs` while no process is visible: the machine is busy, or a fork bomb delays the killer. */
+/**
+ * Replaces `lastResortMs` while the process list is empty. The killer may then only be slow, because of a
+ * busy machine or a fork bomb.
+ */
 const lastResortUnseenMs = 15_000;
 const maxKillerMs = 4_000;
 /**
- * The number of kill signals in a row: not every kernel kills all processes in one step, and a surviving process
- * could fork.
+ * How many times in a row to signal all processes. On some kernels, one signal to all processes misses some,
+ * and these could fork.
  */
 export const killRounds = 10;
 
@@ -26,16 +29,16 @@ export interface KillDeps {
   /** Kills the process with this ID; −1 kills all processes except the caller and the process with ID 1. */
   readonly killProcess: (pid: number) => void;
   /**
-   * The time limit of the first killer, in milliseconds. The limit doubles for each next killer, since a busy machine
-   * starts programs late.
+   * The time limit of the first killer, in milliseconds. Doubles for each further killer, since a busy
+   * machine starts programs slowly.
    */
   readonly killerMs: number;
 }
 
 /**
- * Kills all processes of a user, whatever their process groups and sessions. `kill -1` signals all of them in one
- * step, so that no fork can win the race; the process list then confirms that none is left. When this function
- * returns, no killer runs that could kill programs that start later.
+ * Kills all processes of a user, in any process group or session. `kill -1` signals all of them at once, so
+ * that no process can escape by a fork. When this function returns, no killer is left that could kill later
+ * programs.
  */
 export async function killProcesses({
   startKiller,
@@ -63,8 +66,8 @@ export async function killProcesses({
 }
 
 /**
- * Returns whether the killer has signalled all processes. Ends a late killer and waits for its exit, so that it kills
- * no program that starts later.
+ * Returns whether the killer has signalled all processes. If the killer is late, ends it and waits for its
+ * exit, so that it cannot kill later programs.
  */
 async function runKiller({ exited, end }: Killer, killerMs: number): Promise<boolean> {
   const late = setTimeout(end, killerMs);

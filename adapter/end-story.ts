@@ -10,8 +10,8 @@ import { GitFailure } from "./git.ts";
 import { WorkTooLargeError } from "./measure-work.ts";
 
 /**
- * Completes a story: commits exactly the tree that the checks saw, without files that the checks left, and stores it
- * in a bundle.
+ * Completes a story: commits the tree that the checks tested, without files that the checks created, and
+ * stores the commit in a bundle.
  */
 export async function completeStory(
   { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
@@ -98,8 +98,8 @@ export async function failStory(
 }
 
 /**
- * Writes a tree of the work folder without the files that are too large. Returns the tree of the last commit if that
- * is not possible.
+ * Writes a tree of the work folder, without files that are too large. Returns the last commit's tree if the
+ * work still exceeds a limit of the task.
  */
 async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string> {
   try {
@@ -112,8 +112,8 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
 }
 
 /**
- * Fails a story whose files are more than a task may commit. First reports that it removes these files, since the
- * removal takes time.
+ * Fails a story whose files exceed the limits of a task. First reports that it resets the work folder, since
+ * that takes time.
  */
 export async function failLargeStory(
   deps: StoryDeps,
@@ -135,8 +135,8 @@ export async function failLargeStory(
 }
 
 /**
- * Fails a story in which git failed. If git works again, stores the unfinished work as for any failed story. If not,
- * stores nothing and rebuilds the repository for the next story.
+ * Fails a story in which git failed. If git works again, stores the unfinished work. Otherwise stores nothing
+ * and rebuilds the repository for the next story.
  */
 export async function failStoryAfterGitFailure(
   deps: StoryDeps,

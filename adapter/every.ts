@@ -1,6 +1,6 @@
 /**
- * Repeats `work` at an interval of `ms`, and returns a function that stops it. Skips an interval if the previous run
- * of `work` has not ended.
+ * Runs `work` every `ms` milliseconds, and returns a function that stops the repetition. Skips a run while
+ * the previous run of `work` is in progress.
  */
 export function repeatEvery(ms: number, work: () => Promise<unknown>): () => void {
   let isBusy = false;

@@ -12,8 +12,8 @@ import type { Workspace } from "./workspace.ts";
 const maxBytes = 4 * 1024 ** 3;
 
 /**
- * Stores a bundle as `out/<name>`, with the commits of `ref` that the base commit does not contain. Writes it
- * atomically and syncs it to disk.
+ * Stores a bundle as `out/<name>`, with the commits of `ref` that are not in the base commit's history.
+ * Writes the file atomically and syncs it to disk.
  */
 export async function storeBundle(
   paths: SandboxPaths,

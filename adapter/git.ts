@@ -13,7 +13,10 @@ export class GitFailure extends Error {
   }
 }
 
-/** Returns git's exit code. Throws `CutOff` if git was killed or halted, which says nothing about the repository. */
+/**
+ * Returns git's exit code. Throws `ProgramCutOffError` if git was killed or did not start, since the
+ * repository may then be intact. Throws `GitFailure` after a timeout.
+ */
 function answerOf(args: readonly string[], result: AgentUserResult): number {
   // Counts a timeout as a failure of git, since the repository's content can make git run forever.
   if (result.end.kind === "deadline") throw new GitFailure(args, result);
@@ -53,8 +56,8 @@ const environment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts the time limit of one command, two minutes by default. The limit is necessary because a file in the
- * repository may be a pipe without a writer, on which git would block forever.
+ * Starts the time limit of one command, by default two minutes. Without a limit, git could block forever on a
+ * pipe in the repository that has no writer.
  */
 export type StartTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
@@ -70,9 +73,15 @@ export type GitRunOptions = Pick<AgentUserRun, "input" | "maxOutputLength"> & {
 export interface Git {
   /** Runs git and returns its output without the last line break. Throws if git fails. */
   run(args: readonly string[], run?: GitRunOptions): Promise<string>;
-  /** Runs git and returns its output, or null if git exits with a failure. Throws if git was cut off. */
+  /**
+   * Runs git and returns its output, or null if git exits with a failure. Throws if git was killed or timed
+   * out.
+   */
   runOrNull(args: readonly string[]): Promise<string | null>;
-  /** Runs git and returns its exit code, for questions that the code answers. Throws if git was cut off. */
+  /**
+   * Runs git and returns its exit code, for commands whose exit code is the answer. Throws if git was killed
+   * or timed out.
+   */
   runForExitCode(args: readonly string[]): Promise<number>;
   /** Returns the command line and environment of a git command, for callers that stream its output. */
   commandLine(args: readonly string[]): {

@@ -9,9 +9,9 @@ export interface EarlierRuns {
   /** The branch tip when each story was first started, by story ID. */
   readonly startCommitById: ReadonlyMap<string, string>;
   readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
-  /** The newest bundle that a checkpoint message names. */
+  /** The bundle of the newest checkpoint message that has one. */
   readonly lastBundle: string | null;
-  /** The exit code of the attempt if it has ended; null while work is left. */
+  /** The exit code of the attempt if it has ended; null if a later run must continue it. */
   readonly exitCode: 0 | 1 | 2 | null;
   readonly usage: TurnUsage;
 }

@@ -3,7 +3,7 @@ import type { AgentUserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
 import type { WorkClock } from "./work-clock.ts";
 
-/** The CPU time, in milliseconds, that counts as a sign of life: an agent that uses that much is not idle. */
+/** The CPU time, in milliseconds, that an agent must use to count as active. */
 const enoughCpuMs = 1_000;
 
 export interface IdleLimits {

@@ -7,7 +7,10 @@ import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-line
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { journalPath, reserveFilePath, type SandboxPaths } from "./places.ts";
 
-/** The messages to the host that have a sequence number. Each is on the disk before any listener gets it. */
+/**
+ * A message to the host that has a sequence number. The adapter syncs it to disk before it sends it to any
+ * listener.
+ */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
 type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "type" | "payload"> : never;
@@ -34,7 +37,10 @@ export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown>
   if (exists) yield* jsonLines(createReadStream(journalPath(paths)), { maxLength: maxLineLength });
 }
 
-/** Opens the journal of this volume. Calls `envelope` for each message, and `onFull` when the disk is full. */
+/**
+ * Opens the journal of this volume. `envelope` supplies the envelope of each message. `onFull` is called when
+ * the disk is full.
+ */
 export async function openJournal(
   paths: SandboxPaths,
   { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },

@@ -76,8 +76,8 @@ if (work) {
 }
 
 /**
- * Parses the arguments of `tail`; returns null if an argument is unknown. With `--follow`, the end of stdin ends the
- * command.
+ * Parses the arguments of `tail`; returns null if an argument is invalid. With `--follow`, the command ends
+ * when its stdin ends.
  */
 function parseTail(words: readonly string[]): TailJournalOptions | null {
   const isFollowed = words.includes("--follow");

@@ -4,8 +4,8 @@ import { type Git, GitFailure, type StartTimeLimit } from "./git.ts";
 import { exitCodeOf } from "./program-end.ts";
 
 /**
- * The maximum number of files, their maximum total size, and the maximum size of one file that a task may add to or
- * change in its base commit. Sizes are in bytes.
+ * The limits on the files that a task may add to its base commit or change in it: their number, their total
+ * size, and the size of one file. Sizes are in bytes.
  */
 export interface WorkLimits {
   readonly workFiles: number;
@@ -15,7 +15,10 @@ export interface WorkLimits {
 
 /** Thrown when the new and changed files are more than a task may commit. */
 export class WorkTooLargeError extends Error {
-  /** The paths of the files to leave out so that the rest can be committed; empty if nothing can be committed. */
+  /**
+   * The paths of the files to leave out of the commit. If the list is empty, the adapter commits none of the
+   * changes.
+   */
   readonly pathsToLeaveOut: readonly string[];
 
   constructor(message: string, without: readonly string[] = []) {
@@ -29,7 +32,7 @@ export interface CheckWorkSizeDeps {
   readonly folder: string;
   readonly git: Pick<Git, "commandLine">;
   readonly limit: StartTimeLimit;
-  /** The commit where the task's branch started, whose files are not the task's work. */
+  /** The commit where the task's branch started. Its unchanged files do not count as the task's work. */
   readonly base: string;
   readonly limits: WorkLimits;
 }
@@ -39,9 +42,8 @@ const maxNamed = 50;
 const blockBytes = 512;
 
 /**
- * Throws `WorkTooLarge` if the new and changed files are more than a task may commit. Counts a file as changed if its
- * size differs from the base commit. Reads no content, so that a sparse file of a terabyte costs no more than any
- * other. Stops counting at the limit.
+ * Throws `WorkTooLargeError` if the new and changed files exceed the limits of a task. Compares sizes instead
+ * of contents, so that even a sparse file of a terabyte is fast to check.
  */
 export async function checkWorkSize(
   deps: CheckWorkSizeDeps,
@@ -55,8 +57,8 @@ export async function checkWorkSize(
 }
 
 /**
- * Returns why the files are too many or too large, or null if they are not. Ignores files whose size is the same in
- * `sizeBefore`.
+ * Returns an error if the files are too many or too large, else null. Ignores files whose size is unchanged
+ * since `sizeBefore`.
  */
 async function measure(
   deps: CheckWorkSizeDeps,
@@ -131,7 +133,7 @@ function nameOf(path: string): string {
 const remedy = (setting: string): string =>
   `add files that do not belong in a commit to .gitignore, or raise the setting ${setting}`;
 
-/** Reads the size of each file in the base commit, by the file's path as raw bytes. */
+/** Reads the size of each file in the base commit. The map's keys are the raw bytes of the paths. */
 async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
@@ -145,13 +147,15 @@ async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, str
 
 const runAsIs = '"$@"';
 /**
- * A shell script that prints the size of each file in a list. Uses `find` instead of `stat`, whose system call gVisor
- * refuses. Prints nothing for a file that vanishes or whose name is too long for the kernel; `git add` reports such a
- * file.
+ * A shell script that prints the size of each listed file. Uses `find`, since gVisor refuses the system call
+ * of `stat`. Prints nothing for a missing file or a name that is too long; `git add` then reports the file.
  */
 const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
-/** Reads the list that a git command prints and passes each record to `onRecord`, until the list or `enough` ends it. */
+/**
+ * Runs a git command that prints a list, and passes each record to `onRecord`. Stops when the list ends or
+ * `enough` aborts.
+ */
 async function readRecords(
   { folder, git, limit }: CheckWorkSizeDeps,
   {

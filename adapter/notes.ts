@@ -8,7 +8,7 @@ export interface RecoveryNotes {
   readonly base: string | null;
   /** The content of `.git/info/exclude` before any agent ran; null before the first run has prepared the workspace. */
   readonly exclude: string | null;
-  /** The IDs that the agent gave to its conversations, by story ID. */
+  /** The IDs of the agent's conversations, by story ID. */
   readonly conversations: Readonly<Record<string, string>>;
 }
 
@@ -30,8 +30,8 @@ export const writeAcceptedRequest = (paths: SandboxPaths, request: string): Prom
   replaceFile(paths, requestPath(paths), request);
 
 /**
- * Replaces a file atomically and syncs it to disk. The draft's name is safe, since only the supervisor writes in this
- * folder.
+ * Replaces a file atomically and syncs it to disk. The temporary file's name can be fixed, since only the
+ * supervisor writes in this folder.
  */
 async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {
   const draft = `${file}.draft`;

@@ -7,7 +7,10 @@ export interface SandboxPaths {
   readonly home: string;
   /** The mount point of the adapter's volume, which survives the container. */
   readonly aimi: string;
-  /** The adapter's folder in the container's own layer. Like the workspace, it is lost with the container. */
+  /**
+   * The adapter's folder in the container's writable layer. Like the workspace, the folder is lost with the
+   * container.
+   */
   readonly layer: string;
 }
 

@@ -19,7 +19,7 @@ export async function runScriptedAgent(
   return 0;
 }
 
-/** Runs one step. Returns the exit code with which the script ends, or null if the next step follows. */
+/** Runs one step. Returns an exit code if the script ends with this step, else null. */
 async function executeStep(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
   const { write, run, say: words, sleepMs, exit } = step;
   if (write) {

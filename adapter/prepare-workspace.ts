@@ -27,9 +27,9 @@ export interface WorkspaceRequest {
 }
 
 /**
- * Prepares the repository on the task's branch, at the last good commit or a later one. If this container has
- * prepared it before, leaves it as the last run left it. In a new container, or after a kill during a checkout,
- * restores it from the bundles on the adapter's volume.
+ * Prepares the repository on the task's branch. Keeps the workspace if an earlier run completely prepared it
+ * in this container. Otherwise checks out the last good commit and restores unfinished work, from the bundles
+ * on the adapter's volume if necessary.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { paths, env, branch, repoUrl, history, limit } = request;
@@ -101,7 +101,10 @@ export async function rebuildWorkspace(
 const emptyFolder =
   'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
 
-/** Whether the branch exists and contains the last good commit. If so, the files in the workspace are worth keeping, too. */
+/**
+ * Whether the branch exists and contains the last good commit. If so, the adapter keeps the files in the
+ * workspace.
+ */
 async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
   if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0)
     return false;

@@ -71,8 +71,8 @@ function parseMounts(text: string): Mount[] {
 }
 
 /**
- * The fixed inode numbers of the kernel's initial namespaces. A container that has one of these namespaces shares it
- * with the host.
+ * The fixed inode numbers of the kernel's initial namespaces, which are the host's. A container with one of
+ * these inode numbers shares that namespace with the host.
  */
 const firstNamespaces: readonly (readonly [name: string, inode: number])[] = [
   ["ipc", 0xefffffff],
@@ -107,8 +107,8 @@ const everydayDevices: readonly string[] = [
 ];
 
 /**
- * The paths where an engine mounts the kernel's filesystems. At any other path, these filesystems belong to the host
- * and may contain its sockets and devices.
+ * The paths where an engine mounts `proc`, `tmpfs` and similar filesystems. Such a filesystem at any other
+ * path belongs to the host, and may contain the host's sockets and devices.
  */
 const kernelMountPaths = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [

@@ -15,19 +15,19 @@ export interface ProcessCounter {
 }
 
 /**
- * Called after each count with the highest count of the current span. `isMarkedRise`: whether that count has reached
- * the next eighth of the limit.
+ * Called after each count with the highest count of the current turn or check. `isMarkedRise` is true when
+ * the highest count reaches the next eighth of the limit.
  */
 export type OnCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
 
 /** A turn or a check, during which the watch counts the processes in the sandbox. */
 export interface ProcessSpan extends AsyncDisposable {
   /**
-   * A signal that aborts, with the reason, when the process limit stays reached; the watch then kills the agent's
+   * Aborts, with a reason, when the number of processes stays at the limit. The watch then kills the agent's
    * processes.
    */
   readonly limitReached: AbortSignal;
-  /** Returns that the process limit was reached at some moment of the span, as the reason for a failure; null if it was not. */
+  /** Returns a reason for a failure if the process limit was reached during the turn or check, else null. */
   whyRefused(): Promise<string | null>;
 }
 
@@ -42,9 +42,8 @@ const fullLooks = 3;
 const parts = 8;
 
 /**
- * Polls the number of processes in the sandbox. Beyond the limit, Linux refuses new processes, but gVisor's kernel
- * ends, and the sandbox with it. So the watch kills the agent's processes before that, and reports the counts to the
- * host.
+ * Polls the number of processes in the sandbox and reports it to the host. Kills the agent's processes at the
+ * limit, because gVisor's kernel ends the whole sandbox beyond it.
  */
 export function watchProcesses(
   source: ProcessCounter | null,
@@ -118,7 +117,7 @@ function usedUpReason({ most }: ProcessCount): string {
 }
 
 /**
- * Finds where to count the processes: in the container's cgroup if it is visible, else by the per-user limit of the
+ * Returns a counter for the container's cgroup if it is visible, else for the per-user process limit of the
  * sandbox's kernel. Returns null if there is no limit.
  */
 export async function findProcessCounter(): Promise<ProcessCounter | null> {
@@ -146,7 +145,7 @@ function sourceIn(folder: string): ProcessCounter {
   };
 }
 
-/** Reads a number from a file. Throws if the file is missing or holds no number, such as `max`. */
+/** Reads a number from a file. Throws if the file is missing or does not contain a number. */
 async function numberIn(file: string): Promise<number> {
   const text = (await readFile(file, "utf8")).trim();
   if (!/^\d+$/.test(text)) throw new Error(`${file} does not contain a number`);

@@ -1,7 +1,10 @@
 import { formatDuration } from "../src/domain/duration.ts";
 import { TimeLimitReached } from "./work-clock.ts";
 
-/** How a program ended. Only `exited` is the program's own result; otherwise the program was ended or did not start. */
+/**
+ * How a program ended. Only `exited` is the program's own result; in the other cases it was killed or did not
+ * start.
+ */
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
   /** A signal ended the program, but the adapter did not send that signal. */
@@ -19,7 +22,10 @@ export interface EndedProgram {
   readonly isOutOfMemory: boolean;
 }
 
-/** Thrown when a program was cut off before its own end, so that its result is unknown. */
+/**
+ * Thrown when a program's result is unknown, because it did not start, was killed, or failed while memory was
+ * used up.
+ */
 export class ProgramCutOffError extends Error {
   readonly end: ProgramEnd;
   readonly isOutOfMemory: boolean;
@@ -32,7 +38,10 @@ export class ProgramCutOffError extends Error {
   }
 }
 
-/** Returns a program's exit code. Throws `CutOff` if the program was cut off, or failed while the sandbox was out of memory. */
+/**
+ * Returns a program's exit code. Throws `ProgramCutOffError` if the code is missing, or proves nothing
+ * because the sandbox was out of memory.
+ */
 export function exitCodeOf(what: string, program: EndedProgram): number {
   const { end, isOutOfMemory } = program;
   // A failure counts only if memory sufficed: if the OOM killer ended a child process, the exit code says nothing about
@@ -64,7 +73,10 @@ const signalNumbers: Readonly<Record<string, number>> = {
   ...{ SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 },
 };
 
-/** Describes a program's end in a phrase that follows the program's name, such as `git add` + `took longer than 2 minutes`. */
+/**
+ * Describes a program's end in words that follow the program's name: `took longer than 2 minutes` follows
+ * `git add`.
+ */
 export function describeEnd(end: ProgramEnd): string {
   switch (end.kind) {
     case "exited":
@@ -80,7 +92,7 @@ export function describeEnd(end: ProgramEnd): string {
   }
 }
 
-/** Returns the end of a program that the adapter killed because a signal aborted with this reason. */
+/** Returns how a program ended that the adapter killed. `reason` is the reason of the aborted signal. */
 export function programEndForAbortReason(reason: unknown): ProgramEnd {
   return reason instanceof TimeLimitReached ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

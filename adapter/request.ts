@@ -19,7 +19,10 @@ function firstProblem(validate: Validator, value: unknown): string | null {
     : "the validator reported no details";
 }
 
-/** Returns why the adapter cannot execute a request that its schema allows; null if the adapter can. */
+/**
+ * Returns why the adapter cannot execute a request, even if its schema allows the request. Returns null if
+ * the adapter can.
+ */
 export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
   const kind = agent?.kind ?? "claude";
@@ -31,7 +34,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
   return problem && `/payload/agent/script${problem}`;
 }
 
-/** Validates a task file. Throws `CannotWork` with the first problem if the task file is invalid. */
+/** Validates a task file. Throws `FatalWorkerError` with the first problem that it finds. */
 export function checkTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
   if (problem) throw new FatalWorkerError("TASK_FILE_INVALID", problem);

@@ -18,7 +18,7 @@ export interface ChecksToRun {
 export interface FailedCheck {
   readonly command: string;
   readonly result: string;
-  /** The last part of the check's output, for the agent. */
+  /** The last part of the check's output, which the agent gets for a repair. */
   readonly output: string;
   /** The resource that the sandbox ran out of during the check; null if none. */
   readonly lacked: "memory" | "processes" | null;
@@ -90,8 +90,8 @@ function resultOf(exitCode: number | null, limitMs: number): string {
 }
 
 /**
- * Appends a check's output to the story's check log, which only complements the journal. Ignores a full disk, which
- * the disk watch reports.
+ * Appends a check's output to the story's check log. Ignores write errors, such as a full disk, since the
+ * check's result is in the journal.
  */
 async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
   const folder = `${outFolderPath(paths)}/checks`;

@@ -58,13 +58,13 @@ const lastCommandsMs = 4_000;
 
 export interface TaskRun {
   readonly request: TaskRequestPayload;
-  /** Aborts when no more work may start, because the task has reached a limit or is cancelled. */
+  /** Aborts when work must end, because the task has reached a limit or is cancelled. */
   readonly halt: AbortController;
   /** Aborts when the task is cancelled; a later run continues the unfinished work. */
   readonly cancelled: AbortSignal;
 }
 
-/** Runs an accepted request, from the preparation of the workspace to the completion message, which the caller journals. */
+/** Runs an accepted request. Returns the completion message's payload, which the caller journals. */
 export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
@@ -82,13 +82,19 @@ export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
   }
 }
 
-/** The workspace and its snapshots, as far as they exist; a stop stores the work in them. */
+/**
+ * The workspace and its snapshots; each is null until it is created. A stopped task stores its work with
+ * them.
+ */
 interface StartedParts {
   workspace: Workspace | null;
   snapshots: Snapshots | null;
 }
 
-/** Converts the error of a task that was not cancelled to `CannotWork`. Returns a `CutOff` unchanged if a retry may succeed. */
+/**
+ * Converts an error of a task that was not cancelled to a `FatalWorkerError`. Returns a `ProgramCutOffError`
+ * unchanged if a retry may succeed.
+ */
 function failureOf(error: unknown): unknown {
   if (error instanceof GitFailure) return new FatalWorkerError("GIT_CHECKOUT_FAILED", error.message);
   if (!(error instanceof ProgramCutOffError)) return error;
@@ -287,7 +293,10 @@ async function readTaskFile(
   }
 }
 
-/** Checks before any story that the agent's program and one of its keys are there: without them, each story would fail. */
+/**
+ * Checks that the image has the agent's program and that one of the agent's keys is set. Runs before the
+ * first story, since each story would fail otherwise.
+ */
 async function checkAgent(
   { paths, status }: RunDeps,
   agent: Agent,

@@ -33,8 +33,8 @@ export class Snapshots {
   }
 
   /**
-   * Takes a snapshot of the current files if they have changed. Ignores a failure, which can happen while the agent
-   * writes: the next snapshot makes up for it.
+   * Takes a snapshot of the current files if they have changed. Ignores a failure, which the agent can cause
+   * by writing at the same time, because the next snapshot includes the same files.
    */
   async take(storyId: string): Promise<void> {
     // Waits for a snapshot that is in progress and takes another, because the first may have missed the latest change.

@@ -4,7 +4,10 @@ import type { IdlenessDetector } from "./idleness.ts";
 import type { Envelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** The supervisor's current state. It fills the envelope of every message, and the messages that are not journalled. */
+/**
+ * The supervisor's current state. It supplies the envelope of each message, and the content of the messages
+ * that are not journalled.
+ */
 export class SupervisorStatus {
   readonly swarmId: string;
   readonly attempt: number;

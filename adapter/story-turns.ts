@@ -21,7 +21,7 @@ export interface StoryTurnsInput {
 /** Builds the turns of a story, each with its prompt for the agent. */
 export interface StoryTurns {
   first(): Turn;
-  /** Returns the turn that continues the story after the agent failed or was cut off. */
+  /** Returns the turn that continues the story after the agent failed or the adapter was restarted. */
   resume(): Turn;
   repair(failed: FailedCheck): Turn;
 }

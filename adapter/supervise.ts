@@ -21,7 +21,7 @@ export interface SuperviseTaskDeps {
   /** The environment variables with which the container was created. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
-  /** Aborts when the container engine stops the container. */
+  /** Aborts when the container engine asks the container to stop. */
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
 }

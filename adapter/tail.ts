@@ -7,7 +7,10 @@ import { journalPath, type SandboxPaths } from "./places.ts";
 export interface TailJournalOptions {
   /** The maximum number of earlier lines to print; null for all of them. */
   readonly last: number | null;
-  /** A signal that ends the following of the journal; null to print only the messages so far. */
+  /**
+   * When this signal aborts, the command stops following the journal. Null: the command prints only the
+   * existing messages.
+   */
   readonly until: AbortSignal | null;
 }
 

@@ -4,8 +4,8 @@ import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 export class TaskLimitReached extends Error {
   readonly code: WorkerErrorCode;
   /**
-   * What the task leaves. `result`: a result with the completed stories. `nothing`: no result, and no later run could
-   * continue in this sandbox.
+   * What the task delivers. `result`: a result with the completed stories. `nothing`: no result, because the
+   * sandbox cannot be used any more.
    */
   readonly leaves: "result" | "nothing";
 

@@ -13,8 +13,8 @@ import { createStoryTurns } from "./story-turns.ts";
 const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CONTAINER_OOM"];
 
 /**
- * Runs the agent and the checks of a story, and lets the agent repair the work, until the checks pass or no attempt
- * is left. Commits nothing.
+ * Runs the agent on a story and then the story's checks. Lets the agent repair the work until the checks pass
+ * or the limits on repairs and attempts are reached. Makes no commit.
  */
 export async function runStoryUntilChecksPass(
   deps: StoryDeps,

@@ -1,4 +1,4 @@
-/** The abort reason of a signal whose time limit is over. */
+/** The abort reason of a signal at the end of its time limit. */
 export class TimeLimitReached extends Error {
   readonly ms: number;
 
@@ -10,13 +10,13 @@ export class TimeLimitReached extends Error {
 }
 
 /**
- * The minimum delay of a tick, in milliseconds, that counts as a pause of the whole container; a shorter delay counts
- * as a busy machine.
+ * The minimum delay of a tick, in milliseconds, at which the clock assumes that the container was paused. A
+ * shorter delay may come from a busy machine.
  */
 const pauseMs = 10_000;
 
 /**
- * A clock of working time for all limits: it stops while the container is paused. It learns of pauses from the host's
+ * A clock that stops while the container is paused; all limits use it. It learns of pauses from the host's
  * messages and from gaps between its own ticks. A pause that both report counts once.
  */
 export class WorkClock {
@@ -42,7 +42,10 @@ export class WorkClock {
     return this.#lastTick - this.#pausedMs;
   }
 
-  /** Detects a pause and aborts the signals of expired time limits. The caller calls `tick` about every `intervalMs`. */
+  /**
+   * Detects pauses, and aborts the signals whose time limit is reached. The caller calls `tick` about every
+   * `intervalMs`.
+   */
   tick(intervalMs: number): void {
     this.#detectPause(intervalMs);
     const now = this.now();
@@ -74,7 +77,10 @@ export class WorkClock {
     this.#pauses += 1;
   }
 
-  /** Returns a signal that aborts with `TimeOver` after `ms` of working time, unless it is disposed before. */
+  /**
+   * Returns a signal that aborts with `TimeLimitReached` after `ms` of working time. Disposing the returned
+   * object prevents that.
+   */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();
     const deadline = { at: this.now() + ms, expire: () => controller.abort(new TimeLimitReached(ms)) };

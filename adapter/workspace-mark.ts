@@ -2,17 +2,23 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import type { SandboxPaths } from "./places.ts";
 
 /**
- * A file that marks a workspace as completely prepared: since then, only the agent has changed it. The adapter
- * removes the mark before it checks out another commit and sets it again afterwards, so that a killed checkout leaves
- * no mark.
+ * A file that exists while the workspace is completely prepared. The adapter removes the file before it
+ * checks out another commit and creates it again afterwards. So the file is missing after a checkout that was
+ * killed.
  */
 export interface WorkspaceReadyMarker {
   isSet(): Promise<boolean>;
-  /** Runs the checkout `move` and removes the mark meanwhile. A nested checkout is part of the outer one. */
+  /**
+   * Runs the checkout `move` while the mark is removed. For a nested call, the outer call creates the mark
+   * again.
+   */
   whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
-/** Stores the mark in the container's own layer, like the workspace, so that both are lost together. */
+/**
+ * Returns a marker whose file is in the container's writable layer. The workspace is there too, so both are
+ * lost together.
+ */
 export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): WorkspaceReadyMarker {
   const file = `${paths.layer}/prepared`;
   let depth = 0;
@@ -41,8 +47,8 @@ export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): 
 }
 
 /**
- * Returns the machine's boot ID, which is the mark's content. A mark from before a reboot is void: after a power
- * failure, the mark may exist although files of the workspace are lost.
+ * Returns the machine's boot ID, which is the mark's content. A mark with another boot ID is invalid, because
+ * a power failure may have lost files of the workspace but not the mark.
  */
 const bootId = async (): Promise<string> => (await readIfThere("/proc/sys/kernel/random/boot_id")) ?? "";
 

@@ -21,26 +21,32 @@ export interface Workspace {
   readonly mark: WorkspaceReadyMarker;
   tip(): Promise<string>;
   /**
-   * Points HEAD at the task's branch again, moves the branch to commits that the agent made on top of it, and removes
-   * the locks of killed programs. Checks out no files.
+   * Points HEAD at the task's branch again and removes locks of killed programs. If the agent made commits on
+   * top of the branch without moving the branch, moves the branch to them. Checks out no files.
    */
   restoreBranch(): Promise<void>;
   /**
-   * Writes a git tree of all files in the work folder that are not ignored, except those in `without`. Throws
-   * `WorkTooLarge` if they are more than a task may commit.
+   * Writes a git tree of all files in the work folder, except ignored files and those in `without`. Throws
+   * `WorkTooLargeError` if the files exceed the limits of a task.
    */
   writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
   isAncestor(older: string, newer: string): Promise<boolean>;
   /** Makes a commit of a tree. Does not move a branch to the commit. */
   makeCommit(commit: NewCommit): Promise<string>;
-  /** Resets the files that are not ignored to an existing tree. Does not change the branch or its commits. */
+  /** Makes all files that git does not ignore match a tree. Leaves the branch and its commits unchanged. */
   restore(tree: string): Promise<void>;
   /** Removes git's index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
   resetIndex(): Promise<void>;
-  /** Moves the branch and the files to a commit. Removes files that are neither ignored nor in that commit. */
+  /**
+   * Moves the branch to a commit and makes the files match it. Also removes files that are not in the commit,
+   * except ignored ones.
+   */
   moveTo(commit: string): Promise<void>;
-  /** Makes the index and the files equal to the commit at the tip of the branch. Returns the commit's tree. */
+  /**
+   * Makes the index and the files match a commit, which must be the tip of the branch. Returns the commit's
+   * tree.
+   */
   checkOut(commit: string): Promise<string>;
   setRef(ref: string, commit: string): Promise<void>;
 }
@@ -71,8 +77,8 @@ export interface WorkspaceSpec {
 const restorePermissions = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
   -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
 /**
- * A shell script that removes the locks and unfinished operations of killed git commands. Resets `.git/info`, which
- * is in no commit, but changes what git reads from the files and can run filters.
+ * A shell script that removes what killed git commands left: locks and unfinished rebases. Also resets
+ * `.git/info`, since its files can make git ignore files or run filters.
  */
 const removeLeftovers = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
@@ -261,8 +267,8 @@ export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
 
 /**
- * Fetches commits from a bundle that only root may read. Copies the bundle into a temporary file of the agent's user
- * for that.
+ * Fetches commits from a bundle that only root may read. First copies the bundle to a temporary file of the
+ * agent's user, who runs git.
  */
 export async function fetchBundle(
   { folder, env, limit }: BundlePlace,

@@ -13,8 +13,8 @@ export interface AdmittedWorkers {
   readonly isReady: boolean;
   readonly prices: readonly ModelPrice[];
   /**
-   * Finds the worker with this token at this network address. Returns null if there is none, or if the request's
-   * tokens differ.
+   * Finds the worker with this token and this network address. Returns null if no worker matches, or if
+   * `tokens` contains different tokens.
    */
   findByToken(tokens: readonly string[], address: string | null): AdmittedWorker | null;
   findByName(worker: string): AdmittedWorker | null;

@@ -30,14 +30,17 @@ export function sendErrorAnswer(
   response.end(body);
 }
 
-/** Returns the answer to a request with a refused key: after any other status, agents retry for minutes. */
+/**
+ * Returns a 403 answer with this message. Agents stop after a 403; after other errors, they retry for
+ * minutes.
+ */
 export const forbiddenAnswer = (message: string): ErrorAnswer => ({
   status: 403,
   type: "permission_error",
   message,
 });
 
-/** The answer to a request for whose body the buffer budget has no memory left. */
+/** The answer if the buffer budget has no memory left for the request's body. */
 export const bufferFullAnswer: ErrorAnswer = {
   ...{
     status: 429,
@@ -47,7 +50,7 @@ export const bufferFullAnswer: ErrorAnswer = {
   },
 };
 
-/** Returns the answer if the gateway or the model is temporarily unavailable. */
+/** Returns the answer for a temporary failure, after which the agent may retry. */
 export const unavailableAnswer = (message: string): ErrorAnswer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

@@ -12,8 +12,8 @@ export interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable | null;
   /**
-   * Whether the URL comes from a redirect and not from the settings. If so, the gateway sends the request only to an
-   * address on the public internet.
+   * Whether the server must be on the public internet. True for a redirect to a server other than the
+   * configured one, because only the settings may name a server with a private address.
    */
   readonly mustBePublic: boolean;
   readonly signal: AbortSignal;
@@ -32,15 +32,18 @@ export class NotPublicError extends Error {}
 
 const silenceMs = 60_000;
 const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
-/** Separate connection pools: a connection that was opened without the address check must not serve a request that needs it. */
+/**
+ * The connection pools. Requests that must go to a public address have a pool of their own, because
+ * connections in the other pool were opened without the check of the address.
+ */
 const agents = {
   own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
   public: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
 };
 
 /**
- * Sends a request to a registry and resolves with the answer. Rejects if there is none. If the answer is truncated,
- * the stream of its body fails.
+ * Sends a request to a registry and resolves when the answer's headers arrive. Rejects if none arrive. If the
+ * connection ends early, the stream of the answer's body fails.
  */
 export function sendUpstreamRequest(question: UpstreamRequest): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;

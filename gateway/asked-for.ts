@@ -4,21 +4,24 @@ import { type ApiName, isEmbeddingPath, isResponsesPath } from "./request-paths.
 import { anthropicPriceFactor } from "./usage-anthropic.ts";
 import { openaiPriceFactor } from "./usage-openai.ts";
 
-/** The facts in the body of a request to a model that limit the cost of its answer. */
+/** The facts from a model request's body that determine how much the call can cost. */
 export interface ParsedRequest {
   readonly model: string | null;
   /** The maximum number of output tokens, over all answers of the call. */
   readonly outputTokens: number;
   /**
-   * Whether the input may have more tokens than the body has bytes: the request refers to content stored at the API,
-   * or contains a film, a document or the like.
+   * Whether the input may have more tokens than the body has bytes. This is possible if the request refers to
+   * content stored at the API, or contains a video or document.
    */
   readonly readsStored: boolean;
   /** The number of pictures in the request, which cost tokens independent of their bytes. */
   readonly pictures: number;
   /** Whether the API itself runs tools, such as a web search; their results count as input. */
   readonly hasTools: boolean;
-  /** Whether the API may first compact the conversation, and so read and write the conversation once more. */
+  /**
+   * Whether the API may compact the conversation first, which adds the tokens of reading and writing it once
+   * more.
+   */
   readonly mayCompact: boolean;
   readonly priceFactor: number;
 }
@@ -27,7 +30,10 @@ export interface ParsedRequest {
 export const assumedMaxAnswerTokens: Readonly<Record<ApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
-/** The maximum values that the gateway believes in a request: no model writes longer answers, or more answers in one call. */
+/**
+ * The highest token limit and number of answers that the gateway accepts from a request. It lowers larger
+ * values, since no model reaches them.
+ */
 const maxTokens = 1_000_000;
 const maxAnswers = 128;
 
@@ -129,7 +135,10 @@ function limitsOf(api: ApiName, path: string): readonly string[] {
   return isResponsesPath(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
 }
 
-/** Returns the largest amount at these paths, because it is unknown which of several values the API uses. */
+/**
+ * Returns the largest amount at these paths, since the API may use any of them. Returns `otherwise` if there
+ * is none.
+ */
 function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
   const values = paths.flatMap((path) => pickedValues(record, path)).filter((value) => value !== null);
   const amounts = values.map((value) => {
@@ -174,7 +183,10 @@ function isAddress(value: unknown): boolean {
   return typeof value === "string" && !/^data:/i.test(value);
 }
 
-/** Adds the paths of requests that use a subscription's login: they wrap the same body in the field `request`. */
+/**
+ * Adds a path under the field `request` for each path. Requests with a subscription's login wrap their body
+ * in this field.
+ */
 function withLogin(paths: readonly string[]): readonly string[] {
   return [...paths, ...paths.map((path) => `request.${path}`)];
 }

@@ -3,10 +3,15 @@ import { readClientHello } from "./client-hello.ts";
 
 export type AwaitedClientHello =
   | { readonly kind: "none" }
-  /** The client's TLS hello. `bytes`: all bytes read so far, which may be more than the hello. */
+  /**
+   * The TLS ClientHello is complete. `bytes` holds all bytes read so far, and may go beyond the ClientHello.
+   */
   | { readonly kind: "hello"; readonly serverName: string | null; readonly bytes: Buffer };
 
-/** Reads from a client until its TLS hello is complete, invalid, cut off or late. Then pauses the client. */
+/**
+ * Reads from a client until its TLS ClientHello is complete. Gives up if the ClientHello is invalid, late, or
+ * cut short by a disconnect. Pauses the client at the end.
+ */
 export function awaitClientHello(
   client: Duplex,
   head: Buffer,

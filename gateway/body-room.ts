@@ -1,6 +1,8 @@
 /** The buffer budget: limits the memory for the bodies of all requests in flight. */
 export interface BufferBudget {
-  /** Opens a lease for one request of this worker. Disposing the lease frees all bytes that the request took. */
+  /**
+   * Opens a lease of memory for one request of this worker. Disposing of the lease frees all of its bytes.
+   */
   open(worker: string): BufferLease;
 }
 
@@ -12,7 +14,7 @@ export interface BufferLease extends Disposable {
 export interface BufferBounds {
   readonly maxBytesPerWorker: number;
   readonly maxBytes: number;
-  /** The number of bytes that each worker may use, even if the other workers use up the rest. */
+  /** The number of bytes that each worker may use, even if other workers have used up `maxBytes`. */
   readonly guaranteedBytes: number;
 }
 

@@ -42,8 +42,8 @@ export interface ModelCall {
 /** The maximum time, in milliseconds, for which the gateway holds a call back until a rate limit ends. */
 const maxHoldMs = 20_000;
 /**
- * The number of a worker's calls in flight from which the gateway refuses a call whose estimated cost exceeds the
- * rest of a budget. With fewer, it forwards the call.
+ * How many calls a worker may have in flight before the gateway checks the estimated cost of a further call.
+ * It refuses that call if the estimate exceeds the remaining budget.
  */
 const maxUncheckedCalls = 8;
 
@@ -202,7 +202,10 @@ async function ask(
   }
 }
 
-/** Renews the login's token if the API refused it (401). Returns the new credential, or null if there is none. */
+/**
+ * If the API refused the login's token (401), renews it and returns the new credential. Otherwise, or if the
+ * renewal fails, returns null.
+ */
 async function renewedCredential(
   { logins }: CallDeps,
   { endpoint }: ModelCall,

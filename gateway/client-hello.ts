@@ -1,6 +1,6 @@
 /** The result of parsing the first bytes of a connection as a TLS ClientHello. */
 export type ClientHello =
-  /** The ClientHello is incomplete: at least `missing` more bytes follow. */
+  /** The ClientHello is incomplete. At least `missing` more bytes are needed. */
   | { readonly kind: "more"; readonly missing: number }
   | { readonly kind: "not-tls" }
   /**
@@ -16,15 +16,15 @@ const clientHelloMessage = 1;
 
 const serverNameExtension = 0;
 /**
- * The types of the extensions Encrypted ClientHello and encrypted SNI: a server with the key uses the encrypted name,
- * not the readable one. GREASE extensions look the same on purpose, so the gateway refuses them, too. In sandboxes
- * only browsers send them, not package managers, git or curl.
+ * The extension types of Encrypted ClientHello and encrypted SNI, which hide the real server name. The
+ * gateway also refuses GREASE extensions, because they look the same. In sandboxes, only browsers send these
+ * extensions.
  */
 const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
 
 /**
- * Reads the server name from the first bytes of a TLS connection, into whatever records they are split. The caller
- * allows or refuses a connection by this name, so an ambiguous name counts as none.
+ * Reads the server name from the start of a TLS connection, which may be split into several records. An
+ * ambiguous name counts as none, since the caller decides by it whether to allow the connection.
  */
 export function readClientHello(bytes: Uint8Array): ClientHello {
   const message = joinRecords(bytes.subarray(0, maxBytes));
@@ -37,8 +37,8 @@ export function readClientHello(bytes: Uint8Array): ClientHello {
 }
 
 /**
- * Returns the first handshake message without its header, or the number of bytes missing from it. Refuses records
- * that contain anything else.
+ * Returns the body of the first handshake message, or the number of bytes that are still missing. Returns
+ * `not-tls` if a record contains anything else.
  */
 function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
   const pieces: Uint8Array[] = [];
@@ -86,7 +86,7 @@ interface Extension {
   readonly content: Uint8Array;
 }
 
-/** Returns the extensions of a ClientHello. Returns null if any length in the message differs from its content. */
+/** Returns the extensions of a ClientHello. Returns null if a length field is wrong. */
 function readExtensions(message: Uint8Array): Extension[] | null {
   const versionAndRandom = 2 + 32;
   if (message.length < versionAndRandom) return null;

@@ -55,7 +55,10 @@ export async function closeCall(
   ]);
 }
 
-/** Returns a call's spending as the API reported it. If the report is incomplete, returns the estimated maximum instead. */
+/**
+ * Returns a call's spending as the API reported it. If the report is incomplete, returns the estimated
+ * maximum, or the reported spending if it is larger.
+ */
 function judgeSpending(
   { admitted }: CloseDeps,
   { status, usage, wasSent }: ForwardedAnswer,

@@ -28,7 +28,10 @@ export function loginCredential(token: string): CallCredential {
   return { headers: { authorization: `Bearer ${token}`, ...loginFlag }, secrets: [token], loginToken: token };
 }
 
-/** Returns the headers to forward to a model: the agent's allowed headers, and the headers with the endpoint's credential. */
+/**
+ * Returns the headers to forward to a model: the agent's headers that may be forwarded, plus the endpoint's
+ * credential.
+ */
 export function headersToModel(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
   requested: Readonly<Record<string, string | readonly string[] | undefined>>,

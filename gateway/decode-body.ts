@@ -34,8 +34,8 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
 type Decode = (bytes: Uint8Array) => Uint8Array;
 
 /**
- * The type of Node's decompressors with the option `info`, which Node's types lack. With that option they also return
- * the zlib engine.
+ * The type of Node's decompressors with the option `info`, which Node's own types do not declare. With this
+ * option, they also return the zlib engine.
  */
 type ZlibDecode = (
   bytes: Uint8Array,
@@ -51,8 +51,8 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
 ]);
 
 /**
- * Wraps one of Node's decompressors so that it refuses bytes after the first frame: Node ignores them silently, but
- * another server may read them.
+ * Wraps one of Node's decompressors so that it throws if bytes follow the first compressed frame. Node would
+ * ignore these bytes, but the API's server may read them.
  */
 function wholly(decode: unknown): Decode {
   return (bytes) => {

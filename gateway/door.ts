@@ -23,21 +23,26 @@ export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue
 /** A Unix socket or TCP port on which the gateway listens for sandboxes. */
 export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
-/** The time limits, in milliseconds, and the resource limits of the gateway's clients. */
+/** The limits that the gateway sets for its clients. Times are in milliseconds. */
 export interface ServerBounds {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
   /** The interval between checks for connections that have timed out. */
   readonly checkMs: number;
-  /** The maximum time for a client to send a tunnel's TLS hello, and for a client to read why it gets no tunnel. */
+  /**
+   * The maximum time in which a tunnel's client must send its TLS hello, or must read the gateway's refusal.
+   */
   readonly helloMs: number;
-  /** The maximum number of each worker's open requests and tunnels together. */
+  /** The maximum number of open requests and tunnels of one worker, counted together. */
   readonly maxPerWorker: number;
   readonly connections: ConnectionBounds;
-  /** The rate limit of each worker's requests: the gateway journals each request, and the disk is finite. */
+  /**
+   * The rate limit of each worker's requests. It protects the disk, because the gateway journals each
+   * request.
+   */
   readonly requestRate: TokenBucketBounds;
-  /** The limits of the buffer budget; the whole process of the gateway may use half a gigabyte. */
+  /** The memory limits for request bodies. The whole process of the gateway may use half a gigabyte. */
   readonly bufferBudget: BufferBounds;
 }
 
@@ -50,8 +55,8 @@ const defaultBounds: ServerBounds = {
 };
 
 /**
- * Opens the gateway's server for sandboxes. A client with a worker's token may use only the models and hosts of that
- * worker.
+ * Opens the gateway's server for sandboxes. A worker's token gives access only to the models and hosts of
+ * that worker.
  */
 export async function openServer(
   deps: ServerDeps,
@@ -226,8 +231,8 @@ export async function openServer(
 }
 
 /**
- * The message for an unknown token. Agents recognise a failed login by these words; some agents read nothing else of
- * the answer.
+ * The message for an unknown token. It contains the words by which agents recognise a failed login; some
+ * agents ignore the rest of the answer.
  */
 const unknownToken = "authentication failed, invalid x-api-key: the worker's token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
@@ -241,7 +246,7 @@ function addressOf({ socket }: IncomingMessage): string | null {
 }
 
 /**
- * Returns a request's target without its query and without any token in its path, for the journal. Works for
+ * Returns a request's target for the journal: without the query, and without any token in the path. Accepts
  * malformed paths, too.
  */
 function withoutToken(target: string): string {

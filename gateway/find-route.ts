@@ -6,7 +6,7 @@ export type Route =
   | { readonly kind: "none"; readonly why: "path" | "not-allowed" };
 
 const maxTargetLength = 8_000;
-/** Matches spellings of a path that another server could read as a different path. */
+/** Matches a path that another server could read as a different path. */
 const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/i;
 /** Matches npm's spelling of a scoped package's name, with `%2f`, which registries accept. */
 const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
@@ -40,7 +40,7 @@ function decoded(text: string): string | null {
   }
 }
 
-/** The calls of each API that agents need. The real key would allow more calls, so the gateway refuses all others. */
+/** The calls that agents need, by API. The gateway refuses all other calls, which its API key would allow. */
 const callsByApi: Readonly<
   Record<"anthropic" | "openai" | "google", readonly (readonly [string, RegExp])[]>
 > = {
@@ -62,10 +62,7 @@ const callsByApi: Readonly<
   ],
 };
 
-/**
- * Whether the gateway allows a call, because agents need it. If the API is unknown (null), any GET, POST or HEAD is
- * allowed.
- */
+/** Whether the gateway allows a call. For an unknown API (null), the gateway allows any GET, POST or HEAD. */
 export function isAllowedModelCall(
   api: keyof typeof callsByApi | null,
   method: string,
@@ -75,7 +72,7 @@ export function isAllowedModelCall(
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
 
-/** Returns all tokens in a request, from every place where a client may put its API key. */
+/** Returns all tokens in a request. Clients put their API key into different headers, or into the query. */
 export function findTokens(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
@@ -89,7 +86,10 @@ export function findTokens(
   return words.flatMap((word) => (word === undefined ? [] : typeof word === "string" ? [word] : [...word]));
 }
 
-/** Returns the token in a CONNECT request's `proxy-authorization` header; an empty list if there is none. */
+/**
+ * Returns a list with the token in the `proxy-authorization` header of a CONNECT request. The list is empty
+ * if the header has no token.
+ */
 export function findTunnelTokens(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];

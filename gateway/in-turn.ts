@@ -1,14 +1,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Runs CPU-bound work in a separate queue for each worker, and resolves with the work's result. */
+/** Runs CPU-bound work in one queue per worker. Resolves with the result of the work. */
 export type WorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
 
 /**
- * Opens the queues. Decoding a few compressed kilobytes can take a second, so after long work a worker's queue pauses
- * for three times the work's duration, in which the gateway serves the other workers.
+ * Opens the queues. Decoding a few compressed kilobytes can take a second. After long work, the worker's
+ * queue therefore pauses for three times the work's duration, so that the gateway can serve other workers.
  */
 export function openWorkerQueue(): WorkerQueue {
   const lastByWorker = new Map<string, Promise<void>>();

@@ -19,13 +19,16 @@ type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
 export type NewEntry = Unnumbered<Entry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
-  /** Appends an entry. Numbers it at once, and resolves with the number when the entry is on disk. */
+  /**
+   * Assigns the next number to an entry and appends the entry. Resolves with the number when the entry is on
+   * disk.
+   */
   append(entry: NewEntry): Promise<number>;
 }
 
 const maxLineLength = 16 << 10;
 
-/** Reads the entries that earlier runs wrote to the journal on this volume. */
+/** Yields the entries that earlier gateway processes wrote to the journal on this volume. */
 export async function* readJournal(file: string): AsyncGenerator<Entry> {
   if (!(await stat(file).catch(() => null))) return;
   // The cast is safe, since only the gateway writes this file.

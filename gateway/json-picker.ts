@@ -9,7 +9,10 @@ import {
 interface Level {
   readonly isObject: boolean;
   readonly interest: WantedPathTree;
-  /** The wanted paths in the next value at this level; undefined if no wanted path leads there. */
+  /**
+   * The node of the wanted paths for the next value at this level; undefined if no wanted path leads to that
+   * value.
+   */
   next: WantedPathTree | undefined;
   expectsKey: boolean;
 }
@@ -23,16 +26,15 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Picks the values at a few wanted paths out of a JSON text of any length, and buffers only these values. Never
- * mistakes a string for structure. Skips all other values by counting brackets, so that nesting costs no memory. A
- * path that ends in `?` asks only whether a value exists. Each object in a top-level array is a separate record, and
- * so is each of several concatenated JSON texts.
+ * Picks the values at the wanted paths out of a JSON text, and buffers only these values. The text may have
+ * any length and nesting. A path that ends in `?` asks only whether a value exists. Each object in a
+ * top-level array is a separate record. Each of several concatenated JSON texts is a separate record, too.
  */
 export class JsonPicker {
   readonly #root: WantedPathTree;
   readonly #take: (record: PickedRecord) => void;
   #levels: Level[] = [];
-  /** The nesting depth inside a value that the picker skips or keeps as a whole; 0 outside. */
+  /** The nesting depth inside a value that the picker skips or keeps as a whole; 0 outside such a value. */
   #depth = 0;
   #inString = false;
   #isEscaped = false;

@@ -14,18 +14,19 @@ import {
 } from "../src/domain/spending.ts";
 import type { Entry, NewEntry } from "./journal.ts";
 
-/** The notice that a budget is used up, or that 80 % of it are. */
+/** The notice that 80 % or 100 % of a budget is used. */
 export type BudgetNotice = Extract<NewEntry, { readonly type: "budget" }>;
 
 /**
- * The spending of each worker and of the whole swarm. The gateway derives it from its journal, so a crash does not
- * change it. Spending in a journal that was lost, which only the host knows, is added.
+ * The spending of each worker and of the whole swarm. The gateway computes the spending from its journal, so
+ * a crash does not change it. If an earlier journal was lost, the ledger adds the spending that the host has
+ * recorded.
  */
 export class Ledger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
   readonly #sentNotices = new Set<string>();
-  /** Spending from a lost journal, which only the host knows, by worker. */
+  /** The spending in a lost journal, by worker, as the host reports it. */
   readonly #before = new Map<string, Spending>();
   readonly #inFlight = new Map<string, readonly Spending[]>();
   #swarm = zeroSpending;
@@ -42,7 +43,7 @@ export class Ledger {
     this.#swarm = addSpending(this.#swarm, entry.spent);
   }
 
-  /** The calls that the journal opened and has not closed. */
+  /** The calls that have an `opened` entry in the journal, but no `closed` entry. */
   get open(): readonly CallOpened[] {
     return [...this.#open.values()];
   }
@@ -69,7 +70,7 @@ export class Ledger {
     return Object.fromEntries([...names].map((name) => [name, this.of(name)]));
   }
 
-  /** Reserves the maximum cost of a call until the returned object is disposed. */
+  /** Reserves the maximum cost of a call. Disposing of the returned object ends the reservation. */
   begin(worker: string, maxCost: Spending): Disposable {
     this.#inFlight.set(worker, [...this.#costsInFlight(worker), maxCost]);
     return {
@@ -87,8 +88,8 @@ export class Ledger {
   }
 
   /**
-   * Whether a call fits every budget of the worker and the swarm if this call and the worker's calls in flight cost
-   * their maximum.
+   * Whether the budgets of the worker and of the swarm allow a call. Assumes the maximum cost for this call
+   * and for the worker's calls in flight.
    */
   canAfford({ worker, budget }: AdmittedWorker, maxCost: Spending): boolean {
     const all = this.#costsInFlight(worker).reduce(addSpending, maxCost);
@@ -97,12 +98,18 @@ export class Ledger {
     return [...own, ...ofSwarm].every(({ share }) => share < 1);
   }
 
-  /** Finds the first used-up budget of the worker or the swarm; returns null if there is none. */
+  /**
+   * Returns the notice of the first budget of the worker or the swarm that is used up; null if no budget is
+   * used up.
+   */
   exhausted(worker: AdmittedWorker): BudgetNotice | null {
     return this.#reached(worker).find(({ share }) => share === 1) ?? null;
   }
 
-  /** Returns the notices of the reached budgets that the gateway has not sent yet. */
+  /**
+   * Returns the notices that are due for the budgets of the worker and the swarm, and that the gateway has
+   * not sent yet.
+   */
   unsentNotices(worker: AdmittedWorker): BudgetNotice[] {
     return this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
   }
@@ -128,7 +135,10 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
   return [...notice("usd", usd, spent.costUsd), ...notice("tokens", tokens, countBudgetTokens(spent))];
 }
 
-/** Identifies a notice. The key includes the limit, so that a raised budget gets new notices. */
+/**
+ * Returns a key that identifies a notice. The key includes the limit, so that the gateway sends new notices
+ * after a budget was raised.
+ */
 function noticeKey({ worker, of, limit, share }: Omit<BudgetNotice, "type">): string {
   return [worker ?? "", of, limit, share].join(" ");
 }

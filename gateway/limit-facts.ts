@@ -12,14 +12,13 @@ export interface LimitedAnswer {
 
 const maxMs = 7 * 24 * 3_600_000;
 /**
- * The pause, in milliseconds, if an API states no time: long enough that not all clients return at once, and short
- * enough to cost little if the API already accepts calls. Clients back off further by themselves if the API refuses
- * again.
+ * The pause, in milliseconds, after a rate limit for which the API states no time. A short pause is enough,
+ * because clients back off further if the API refuses again.
  */
 const unknownMs = 5000;
 /**
- * The pause, in milliseconds, for an account without credit: long enough that workers do not retry in vain while the
- * user pays.
+ * The pause, in milliseconds, for an account without credit. The pause is long, because retries fail until
+ * the user has paid.
  */
 const noCreditMs = 600_000;
 
@@ -61,8 +60,9 @@ function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
 }
 
 /**
- * Returns when a subscription's limit ends, in milliseconds since 1970. Ignores the header on accepted calls, where
- * it states the end of the current window.
+ * Returns the end of a Claude subscription's rate limit, in milliseconds since 1970; an empty list if there
+ * is no limit. In the answer to an accepted call, the same header states the end of the current window, so it
+ * is ignored.
  */
 function unifiedReset(api: ApiName, { header }: LimitedAnswer): number[] {
   const status = header("anthropic-ratelimit-unified-status") ?? "";

@@ -1,14 +1,20 @@
-/** The rate limits that model endpoints have now, as their answers stated. */
+/** The rate limits of model endpoints that are in force now, as the APIs' answers stated them. */
 export interface RateLimits {
   /** Returns the end of an endpoint's rate limit, in milliseconds since 1970; null if the endpoint has none. */
   findLimitEnd(endpoint: string): number | null;
-  /** Sets an endpoint's rate limit. Returns false if about the same limit is already in force. */
+  /**
+   * Sets an endpoint's rate limit. Returns false if the limit in force ends at about the same time or later;
+   * that limit then stays.
+   */
   setLimit(endpoint: string, until: number): boolean;
-  /** Returns whether the worker meets the endpoint's current limit for the first time, and remembers that it has. */
+  /**
+   * Returns true the first time that a worker's call meets the endpoint's current limit, and false each later
+   * time.
+   */
   isNewTo(endpoint: string, worker: string): boolean;
 }
 
-/** The maximum difference between the ends of two limits that count as the same, in milliseconds. */
+/** The minimum time, in milliseconds, by which a new limit must end later to replace the limit in force. */
 const sameMs = 2_000;
 
 export function openRateLimits(now: () => number): RateLimits {

@@ -10,11 +10,14 @@ export class LoginFailed extends Error {
   }
 }
 
-/** The current logins of subscriptions. Callers at the same time share one renewal of a login. */
+/** The current logins of subscriptions. Concurrent callers share one renewal of a login. */
 export interface Logins {
   /** Returns a login's token. Renews the token first if it is about to expire. */
   token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
-  /** Returns a replacement for a token that the API refused; null if the renewal results in the same token. */
+  /**
+   * Returns a new token in place of a token that the API refused; null if the login server issues the refused
+   * token again.
+   */
   renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
   /** The logins that this gateway has renewed, which it reports to the host. */
   readonly renewals: readonly RenewedLogin[];
@@ -28,13 +31,19 @@ interface StoredLogin {
 
 const marginMs = 60_000;
 const answerMs = 30_000;
-/** The user agent of Claude Code, for which the login was made; the login's server refuses other clients. */
+/**
+ * The user agent of Claude Code, the client to which the login belongs. The login server refuses other
+ * clients.
+ */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
 export function openLogins(now: () => number, onRenewed: (renewal: RenewedLogin) => void): Logins {
   const storedByName = new Map<string, StoredLogin>();
   const renewing = new Map<string, Promise<StoredLogin>>();
-  /** All known refresh tokens, by endpoint. If the host sends a known one, the gateway's own renewals are newer. */
+  /**
+   * All refresh tokens that the gateway has seen, by endpoint. If the host sends a login with such a token,
+   * the gateway keeps its own login, which is newer.
+   */
   const knownByName = new Map<string, Set<string>>();
   const renewedHere = new Set<string>();
 

@@ -8,7 +8,10 @@ import { runGateway } from "./serve.ts";
 const [command, ...args] = process.argv.slice(2);
 const reportProblem = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
-/** The gateway's commands. The host runs `knock` in a probe container, and all others in the gateway's container. */
+/**
+ * The gateway's commands. The host runs `knock` in a probe container, and all other commands in the gateway's
+ * container.
+ */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
     const stopped = new AbortController();

@@ -12,7 +12,10 @@ export interface AllowedMirrorRequest {
    * reach them.
    */
   readonly mayContainUrls: boolean;
-  /** A path that must exist at the registry before the gateway sends the request; null if there is no such condition. */
+  /**
+   * A path that must exist at the registry, else the gateway does not send the request; null if there is no
+   * such path.
+   */
   readonly requiredPath: string | null;
 }
 
@@ -24,8 +27,8 @@ export interface RefusedMirrorRequest {
 }
 
 /**
- * The kind of a mirror, as the first word of the mirror's name states it, such as `npm` in `npm-acme`. `files`: any
- * other name.
+ * The kind of a mirror: the first word of the mirror's name, such as `npm` in `npm-acme`, or `files` for any
+ * other word.
  */
 export type MirrorKind = "npm" | "go" | "github" | "files";
 
@@ -37,7 +40,9 @@ interface MirrorRequest {
 }
 
 const maxPathLength = 2_000;
-/** Matches spellings of a path that another server could read as a different path, however many times it decodes the path. */
+/**
+ * Matches a path that another server could read as a different path, even after repeated percent-decoding.
+ */
 const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
 /** Matches a scoped package's name that is written with `%2f`, which npm registries accept. */
 const scopedPackage = /^(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
@@ -87,9 +92,9 @@ export function judgeMirrorRequest(
 }
 
 /**
- * Whether the client is an npm that replaces the default registry's host by the configured one, as versions from 7 on
- * do. Such an npm writes the default host into lock files. If the gateway rewrote URLs for it, the lock files would
- * contain them, with a worker's token.
+ * Whether the client replaces the registry's host in URLs itself, as npm 7 and later do for the default
+ * registry. The gateway must not rewrite URLs for such a client: npm would write the rewritten URLs, with a
+ * worker's token, into lock files.
  */
 function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
   const isDefault = registryUrlOf(mirror) === mirrorUrls["npm"];
@@ -104,7 +109,9 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
   return !ambiguous.test(kind === "npm" ? path.replace(scopedPackage, "$1/") : path);
 }
 
-/** Allows the requests of git's clone and fetch. Refuses a push, which uses another service name. */
+/**
+ * Allows the requests of `git clone` and `git fetch`, and refuses all others, such as those of `git push`.
+ */
 function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorRequest | RefusedMirrorRequest {
   const [, service] = repositoryPath.exec(rest) ?? [];
   if (service === undefined) return refused("path", 403, "only git clone and git fetch are allowed");
@@ -123,9 +130,9 @@ function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorReques
 }
 
 /**
- * Allows requests for modules that Go's proxy has cached. The proxy would fetch any other module from the host in the
- * module's name, so a sandbox could send data to that host in the name. The checksum database has no such option, so
- * the gateway asks it only about versions that the proxy has.
+ * Allows only requests for modules that Go's proxy has cached. For any other module, the proxy would contact
+ * the host in the module's name, so a sandbox could send data out in that name. The checksum database cannot
+ * be limited to cached modules, so the gateway asks it only about versions that the proxy has.
  */
 function judgeGo(
   method: "GET" | "HEAD",

@@ -31,7 +31,7 @@ export interface MirrorTarget {
 
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, after the whole answer is forwarded. */
+  /** Called once, after the gateway has forwarded the whole answer. */
   readonly onServed: (facts: MirrorFacts) => void;
   readonly ask?: SendUpstreamRequest;
   /** Aborts when the host revokes the worker. */
@@ -39,8 +39,8 @@ export interface MirrorDeps {
 }
 
 /**
- * The maximum size of a request's body, in bytes: git lists in it the commits that it has and wants. The largest
- * repositories need a few megabytes.
+ * The maximum size of a request's body, in bytes. In the body, git lists the commits that it has and wants,
+ * which takes a few megabytes for the largest repositories.
  */
 const maxBodyLength = 16 * 1024 * 1024;
 
@@ -207,8 +207,8 @@ async function passBack(
 }
 
 /**
- * Returns the registry's credentials, which the gateway removes from the answer: an answer that echoes the request
- * would reveal them.
+ * Returns the registry's credentials. The gateway removes them from each answer, because a registry may echo
+ * the request.
  */
 function secretsOf({ headers }: Mirror): string[] {
   return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
@@ -253,7 +253,10 @@ function answerError(response: ServerResponse, mirror: Mirror, { status, message
   response.end(body);
 }
 
-/** Returns a signal that aborts if the client disconnects before its answer is complete, or the host revokes the worker. */
+/**
+ * Returns a signal that aborts in two cases: the client disconnects before its answer is complete, or the
+ * host revokes the worker.
+ */
 function abandonedSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {

@@ -13,7 +13,7 @@ export interface ForwardedAnswer {
   /** The time of the answer's first byte, by `performance.now()`; null if there was none. */
   readonly firstByteAt: number | null;
   readonly usage: ReportedUsage | null;
-  /** The beginning of the answer's body if the answer is an error, else empty. */
+  /** The beginning of the answer's body if the answer is an error; empty for any other answer. */
   readonly errorBeginning: string;
   /** Whether the model's API may have received the call. */
   readonly wasSent: boolean;
@@ -29,8 +29,8 @@ export interface ForwardAnswerOptions {
 const maxBeginningLength = 64 << 10;
 
 /**
- * The headers of an answer that the gateway does not forward: those that concern one connection, and those that store
- * something in the client.
+ * The headers of an answer that the gateway drops: headers for one connection, headers that store something
+ * in the client, and the body's encoding.
  */
 const droppedHeaders: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -87,8 +87,8 @@ export async function forwardAnswer(
 }
 
 /**
- * Returns the status for the client: 403 for 401, since agents retry for minutes after a 401 although the key is the
- * gateway's; 502 for an invalid status; else the same.
+ * Returns the status for the client: 403 instead of 401, 502 instead of an invalid status, else the API's
+ * status. A 401 concerns only the gateway's key, but would make agents retry for minutes.
  */
 function statusFor(status: number): number {
   if (status === 401) return 403;

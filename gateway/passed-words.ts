@@ -3,8 +3,8 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 type Api = NonNullable<ModelEndpoint["api"]>;
 
 /**
- * The headers about the client and the body that the gateway forwards to all APIs. Any other header may be a
- * credential for a service at the same URL.
+ * The request headers that the gateway forwards to all APIs; they describe the client and the body. An
+ * unknown header may be a credential for a service at the same URL.
  */
 const ofAll: readonly string[] = [
   ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
@@ -28,7 +28,9 @@ const codex: readonly string[] = [
   ...["thread-id", "conversation_id", "originator", "version"],
 ];
 
-/** The allowed request headers by API. Each is sent by an agent that swarm supports, as observed or as documented. */
+/**
+ * The allowed request headers, by API: those that the supported agents send, as observed or as documented.
+ */
 const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set([
     ...ofAll,
@@ -66,8 +68,8 @@ export function toForwardedQuery(endpoint: Passing, query: string): string {
 }
 
 /**
- * Whether the gateway forwards a header or parameter of this name. If the API is unknown (null), allows a name that
- * is allowed for any API.
+ * Whether the gateway forwards a header or parameter of this name. For an unknown API (null), accepts the
+ * allowed names of all APIs.
  */
 function isListed(
   listed: Readonly<Record<Api, ReadonlySet<string>>>,

@@ -1,13 +1,16 @@
 /** One value at a wanted path of a JSON text. */
 export interface PickedValue {
-  /** The parsed value; undefined if it is too long or invalid, or if the path asks only whether it exists. */
+  /** The parsed value. Undefined if the value is too long or invalid, or if the path ends in `?`. */
   readonly value: unknown;
   /** The offset of the value's first byte in the input. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The values at the wanted paths of one object, by path. The object is at the top of a JSON text or in a top-level array. */
+/**
+ * The values at the wanted paths of one object, by path. The object is a whole JSON text or an element of a
+ * top-level array.
+ */
 export interface PickedRecord {
   readonly start: number;
   readonly values: ReadonlyMap<string, readonly PickedValue[]>;
@@ -57,7 +60,7 @@ export function pickedValues(record: PickedRecord, path: string): readonly unkno
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 
-/** Whether a record has a value other than null at a path, even one that was too long to keep. */
+/** Whether a record has a value other than null at a path. A value that was too long to keep counts, too. */
 export function hasPickedValue(record: PickedRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

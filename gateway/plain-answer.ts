@@ -2,7 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
-/** Returns the decompressed body of an API's answer; null if its encoding is unknown or several encodings are nested. */
+/**
+ * Returns the decompressed body of an API's answer; null for an unknown encoding or several nested encodings.
+ */
 export function decompressAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
   const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);

@@ -3,8 +3,8 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 type Net = readonly [address: string, prefix: number];
 
 /**
- * The IPv4 networks that are not on the internet, from IANA's special-purpose registry, and services that clouds run
- * for their machines.
+ * The IPv4 networks that are not on the internet: those in IANA's special-purpose registry, and those of
+ * services that clouds run for their machines.
  */
 const closedIpv4: readonly Net[] = [
   ["0.0.0.0", 8],
@@ -27,8 +27,8 @@ const closedIpv4: readonly Net[] = [
 ];
 
 /**
- * The IPv6 networks that are not on the internet, within 2000::/3, which is the only allocated part of IPv6:
- * protocols such as Teredo, documentation, and 6to4.
+ * The IPv6 networks within 2000::/3 that are not on the internet: protocols such as Teredo, documentation,
+ * and 6to4. IANA has allocated no other part of IPv6 for the internet.
  */
 const closedIpv6: readonly Net[] = [
   ["2001::", 23],
@@ -40,9 +40,9 @@ const closedIpv6: readonly Net[] = [
 const closed = blockList(closedIpv4, closedIpv6);
 const global = blockList([], [["2000::", 3]]);
 /**
- * The IPv6 forms that lead to the IPv4 address that they embed: mapped addresses, and NAT64, with which the resolver
- * of a network without IPv4 answers. All other forms (compatible, 6to4, Teredo, a network's own NAT64 prefix) lead
- * nowhere or to an unknown place, whatever they embed.
+ * The IPv6 forms that lead to the IPv4 address in them: mapped addresses, and NAT64, which resolvers use in
+ * networks without IPv4. All other forms with an IPv4 address, such as 6to4 and Teredo, lead nowhere or to an
+ * unknown address.
  */
 const embedding = blockList(
   [],
@@ -52,7 +52,10 @@ const embedding = blockList(
   ],
 );
 
-/** Whether an address is on the public internet, and so belongs to no service of this machine, its networks or its cloud. */
+/**
+ * Whether an address is on the public internet. Such an address belongs to no service of this machine, its
+ * networks or its cloud.
+ */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, "ipv4");
   // Refuses a zone such as `%eth0`, which selects a network interface: no address on the internet needs one.

@@ -4,8 +4,8 @@ import type { BufferLease } from "./body-room.ts";
 /** The maximum size of a request's body, in bytes: more than any API accepts. */
 const maxBytes = 64 << 20;
 /**
- * The number of bytes to add for each piece of a body, for its overhead: a client that sends single bytes would fill
- * the memory with it.
+ * The number of bytes that the budget counts for each piece of a body, in addition to the piece's content.
+ * Otherwise, a client that sends single bytes could fill the memory with overhead.
  */
 const pieceBytes = 512;
 

@@ -5,7 +5,10 @@ import type { PickedRecord } from "./picked-values.ts";
 export interface ReportedUsage {
   readonly model: string | null;
   readonly counts: TokenCounts | null;
-  /** Whether the counts are final, because the API's last report was read. Never true without counts. */
+  /**
+   * Whether the counts are final, because the reader has read the API's last report. False if there are no
+   * counts.
+   */
   readonly isComplete: boolean;
 }
 
@@ -27,12 +30,12 @@ export const noTokens: TokenCounts = {
   cacheWriteTokens: 0,
 };
 
-/** The usage of a call that the API refused before the model began. */
+/** The usage of a call that the API refused before the model began to answer: no tokens. */
 export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: noTokens, isComplete: true };
 
 /**
- * Returns the first of these members that exists, as a number of tokens: 0 if none exists, and NaN if it is no valid
- * number, so that sums with it are invalid as well.
+ * Returns the number of tokens in the first of these members that exists; 0 if none exists. Returns NaN for
+ * an invalid number, so that every sum with it is invalid, too.
  */
 export function readTokenCount(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
@@ -45,7 +48,7 @@ export function readTokenCount(usage: unknown, ...names: readonly string[]): num
   return 0;
 }
 
-/** Whether a value is an object in which at least one of these members is neither missing nor null. */
+/** Whether a value is an object that has at least one of these members, with a value other than null. */
 export function hasAnyMember(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (memberOf(usage, name) ?? null) !== null);
 }
@@ -77,7 +80,9 @@ export function largerCounts(one: TokenCounts | null, other: TokenCounts | null)
   };
 }
 
-/** Returns the value as a model's name; null if it is no string, empty or too long. */
+/**
+ * Returns the value if it is a valid name of a model; null if it is not a string, is empty, or is too long.
+ */
 export function modelName(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= 200 ? value : null;
 }

@@ -4,8 +4,8 @@ import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
 /**
- * Receives the body of a call. Returns null if the gateway has answered with an error instead, or the client has
- * disconnected.
+ * Receives the body of a call. Returns null if the call cannot go on, because the gateway has answered with
+ * an error or the client has disconnected.
  */
 export async function receiveBody(
   request: IncomingMessage,

@@ -15,15 +15,15 @@ interface Repeated {
 
 const everyMs = 10_000;
 /**
- * The maximum number of different refusals that the gateway journals separately within `everyMs`; it merges all
- * further ones.
+ * The maximum number of different refusals that the gateway journals separately in each period of `everyMs`.
+ * The gateway merges all further refusals.
  */
 const maxKinds = 100;
 const maxWhatLength = 200;
 
 /**
- * Opens the journalling of refusals: the first refusal of a kind at once, and the number of its repetitions every ten
- * seconds.
+ * Starts the journalling of refusals. The gateway journals the first refusal of a kind at once, and the
+ * number of its repetitions every ten seconds.
  */
 export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
   let seen = new Map<string, Repeated>();

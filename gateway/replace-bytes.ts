@@ -1,6 +1,8 @@
 import { Transform } from "node:stream";
 
-/** Returns a stream that replaces each occurrence of a text. It holds back fewer bytes than the text has. */
+/**
+ * Returns a stream that replaces each occurrence of a text. The stream delays fewer bytes than the text has.
+ */
 export function replaceBytes(text: string, replacement: string): Transform {
   const wanted = Buffer.from(text);
   const instead = Buffer.from(replacement);

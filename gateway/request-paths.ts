@@ -1,6 +1,6 @@
 export type ApiName = "anthropic" | "openai" | "google";
 
-/** Matches a path with only such characters that every server reads in the same way. */
+/** Matches a path whose characters every server reads in the same way. */
 const plainPath = /^[\w./:@-]*$/;
 
 const freeEndings: Readonly<Record<ApiName, RegExp>> = {
@@ -15,7 +15,10 @@ export function isTokenCountingPath(api: ApiName, path: string): boolean {
   return plainPath.test(bare) && !bare.includes("..") && freeEndings[api].test(bare);
 }
 
-/** Whether the path is one of Chat Completions or of the older Completions, whose streams report usage only on request. */
+/**
+ * Whether the path belongs to Chat Completions or the older Completions. Their streams report usage only on
+ * request.
+ */
 export function isCompletionsPath(path: string): boolean {
   return /\/completions$/.test(withoutQuery(path));
 }

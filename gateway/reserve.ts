@@ -14,7 +14,7 @@ export interface UsageEstimate {
 
 /** The maximum number of input tokens that content stored at the API can add to a call: a whole context window. */
 const maxPromptTokens = 1_048_576;
-/** The maximum number of input tokens that tools run by the API can add to one call. */
+/** The maximum number of input tokens that the API's own tools can add to one call. */
 const maxToolTokens = 128_000;
 /** The maximum number of input tokens of one picture, however few bytes it has. */
 const maxPictureTokens = 5_000;
@@ -22,8 +22,8 @@ const maxPictureTokens = 5_000;
 const assumedCompression = 20;
 
 /**
- * Estimates the maximum usage of a call. Counts each byte as a token: most tokens have four bytes, and none has less
- * than one. So the estimate also covers the surcharge of writing the prompt to a cache.
+ * Estimates the maximum usage of a call. Counts each byte as a token, although most tokens have four bytes.
+ * The surplus also covers the surcharge for writing the prompt to a cache.
  */
 export function estimateUsage(
   api: ApiName,
@@ -91,7 +91,10 @@ export function addUsageRequest(
   return { body: withOptions(decoded.bytes, record, options), isChanged: true };
 }
 
-/** Edits the bytes of the body instead of a parsed copy, because large numbers and duplicate keys would not survive parsing. */
+/**
+ * Edits the bytes of the body instead of a parsed copy. Parsing would change large numbers and drop duplicate
+ * keys.
+ */
 function withOptions(
   bytes: Uint8Array,
   { start }: PickedRecord,

@@ -76,8 +76,8 @@ function sendOnce(
 }
 
 /**
- * Returns the header `content-length`, except for a call without a body that is no POST: some servers take a length
- * for the start of a request.
+ * Returns the header `content-length`. Omits the header if the body is empty and the method is not POST,
+ * because some servers then take the length for the start of a request.
  */
 function lengthOf(method: string, body: Uint8Array): Record<string, number> {
   return body.length === 0 && method !== "POST" ? {} : { "content-length": body.length };

@@ -18,7 +18,7 @@ export interface RunGatewayDeps {
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
   readonly now?: () => number;
-  /** The limits of the server that differ from the defaults. */
+  /** The limits of the server that replace the default limits. */
   readonly bounds?: Partial<ServerBounds>;
 }
 
@@ -81,12 +81,15 @@ export async function runGateway({
   });
 }
 
-/** Whether a message is an admission. Trusts its content, since only the host can write to the control socket. */
+/**
+ * Whether a message is an admission. Does not check its content, because only the host can write to the
+ * control socket.
+ */
 function isAdmission(message: unknown): message is Admission {
   return typeof message === "object" && message !== null && "type" in message && message.type === "admission";
 }
 
-/** Connects to an address within `connectMs`. The time limit no longer applies to the open connection. */
+/** Connects to an address. `connectMs` limits only the attempt to connect, not the open connection. */
 function connect(address: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });

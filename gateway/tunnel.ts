@@ -7,9 +7,9 @@ import { awaitClientHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface TunnelFacts extends AllowedHost {
-  /** The number of bytes from the sandbox to the host. */
+  /** The number of bytes from the sandbox to the target host. */
   readonly bytesIn: number;
-  /** The number of bytes from the host to the sandbox. */
+  /** The number of bytes from the target host to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
@@ -17,24 +17,30 @@ export interface TunnelFacts extends AllowedHost {
 export interface TunnelDeps {
   readonly allow: readonly AllowedHost[];
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Connects to an address, with a time limit of its own. */
+  /** Connects to an address. The function has its own time limit. */
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, at the end of a tunnel that has reached its host. */
+  /** Called once, when a tunnel ends that was connected to its target host. */
   readonly onEnded: (facts: TunnelFacts) => void;
-  /** Aborts when the host revokes the worker; both ends of the tunnel are then destroyed. */
+  /**
+   * Aborts when the swarm's host revokes the worker. The gateway then destroys both connections of the
+   * tunnel.
+   */
   readonly signal: AbortSignal;
-  /** The maximum time, in milliseconds, for the client to send its TLS hello, and to read a refusal. */
+  /**
+   * The maximum time, in milliseconds, in which the client must send its TLS hello, or must read a refusal.
+   */
   readonly helloMs: number;
 }
 
-/** The maximum number of a host's addresses to which the gateway tries to connect. */
+/** The maximum number of addresses of a target host to which the gateway tries to connect. */
 const maxAddresses = 4;
 
 /**
- * Serves one CONNECT request of an authenticated worker, until the tunnel ends. The host must be on the worker's
- * allow list, all its addresses must be on the internet, and the TLS hello must request the same name. The gateway
- * connects only to an address that it has checked: a second lookup could return another one (DNS rebinding).
+ * Serves one CONNECT request of an authenticated worker, until the tunnel ends. The target host must be on
+ * the worker's allow list, all its addresses must be on the internet, and the TLS hello must request the same
+ * name. The gateway connects only to an address that it has checked, because a second DNS lookup could return
+ * another address (DNS rebinding).
  */
 export async function openTunnel(
   client: Duplex,

@@ -16,8 +16,8 @@ import {
 const searchUsd = 0.01;
 
 /**
- * Reads the usage from an answer of Anthropic's Messages API. A stream reports input tokens at the beginning and
- * output tokens at the end, each count as a total so far.
+ * Reads the usage from an answer of Anthropic's Messages API. A stream reports input tokens at its beginning
+ * and output tokens at its end. Each report states totals, not increments.
  */
 export function anthropicReader(): UsageRecordReader {
   let model: string | null = null;
@@ -112,7 +112,10 @@ function sumOf(one: Sampled, other: Sampled): Sampled {
   };
 }
 
-/** Returns the factor by which the fast mode and processing in one country raise the price of a call. */
+/**
+ * Returns the factor by which two options raise the price of a call: the fast mode, and processing in one
+ * country.
+ */
 export function anthropicPriceFactor(speed: unknown, country: unknown, model: string | null): number {
   const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
   return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);

@@ -24,8 +24,8 @@ interface GoogleUsage {
 }
 
 /**
- * Reads the usage from an answer of Gemini's generateContent. Each piece has the totals so far. For a subscription's
- * login, each piece is wrapped in the field `response`.
+ * Reads the usage from an answer of Gemini's generateContent. Each piece of a stream has the totals so far.
+ * With a subscription's login, each piece is inside a field `response`.
  */
 export function googleReader(): UsageRecordReader {
   let model: string | null = null;

@@ -11,7 +11,7 @@ import {
   validCounts,
 } from "./read-usage.ts";
 
-/** The price of one use of each tool that OpenAI runs, in US dollars; for images, the highest price. */
+/** The prices of OpenAI's own tools, in US dollars per use. For images, this is the highest price. */
 const fees: ReadonlyMap<unknown, number> = new Map([
   ["web_search_call", 0.01],
   ["file_search_call", 0.0025],
@@ -104,8 +104,8 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
 }
 
 /**
- * Returns the factor by which a faster service tier raises the price of a call; 1 for cheaper tiers, which count at
- * full price.
+ * Returns the factor by which a faster service tier raises the price of a call. A cheaper tier counts at full
+ * price, with the factor 1.
  */
 export function openaiPriceFactor(tier: unknown, model: string | null): number {
   if (tier === "ultrafast") return 6;

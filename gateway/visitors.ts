@@ -1,15 +1,17 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Limits the number of connections with and without a token, so that one sandbox cannot use up the connections of the
- * others.
+ * Limits the number of connections before and after authentication, so that one sandbox cannot use up the
+ * connections of other sandboxes.
  */
 export interface ConnectionLimits {
-  /** Adds an unauthenticated connection. Destroys the oldest one if there are too many. */
+  /**
+   * Adds an unauthenticated connection. Destroys the oldest unauthenticated connection if there are too many.
+   */
   add(socket: Duplex): void;
   /**
-   * Admits a connection whose client has presented this worker's token. Returns false if the worker has too many
-   * connections.
+   * Counts a connection for the worker whose token the client has presented. Returns false if the worker has
+   * too many connections.
    */
   admit(socket: Duplex, worker: string): boolean;
 }

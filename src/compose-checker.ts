@@ -6,7 +6,9 @@ import type { CommitReader } from "./ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
-/** Runs commands one after the other on a commit's files, in a fresh sandbox. Returns the result of each. */
+/**
+ * Runs commands one after another on the files of a commit, in a new sandbox. Returns each command's result.
+ */
 export type RunCommitChecks = (
   commit: string,
   commands: readonly string[],
@@ -22,12 +24,12 @@ export interface CheckerContext {
   readonly image: string;
 }
 
-/** The maximum time for a check, in milliseconds: longer than any test run that a user would wait for. */
+/** The maximum duration of a check in milliseconds, longer than a user would wait for tests. */
 const checkLimitMs = 60 * 60_000;
 
 /**
- * Prepares to run checks on a swarm's commits. First removes check containers that a killed owner of the
- * swarm left.
+ * Returns a function that runs checks on the swarm's commits. First removes the check containers of earlier
+ * owners that were killed.
  */
 export async function openChecker(
   deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,

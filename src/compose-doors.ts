@@ -14,10 +14,7 @@ import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { NetworkAccess } from "./swarm/doors.ts";
 import type { SwarmDeps } from "./swarm/swarm-deps.ts";
 
-/**
- * The maximum delay of a timer in milliseconds: beyond 2³¹−1 ms `setTimeout` fires at once. No owner runs for
- * so long.
- */
+/** The maximum delay of `setTimeout` in milliseconds. With a longer delay, the timer would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
 export interface NetworkAccessDeps {
@@ -28,12 +25,15 @@ export interface NetworkAccessDeps {
   readonly stateStore: () => Promise<StateStore>;
 }
 
-/** The parts of one swarm that its network access depends on: state, engine, settings and event log. */
+/**
+ * The objects of one swarm that the network access of its sandboxes needs, such as state, engine and
+ * settings.
+ */
 export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "emit"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
-  /** The network of every sandbox if the swarm has no gateway. */
+  /** The network that all sandboxes use if the swarm has no gateway. */
   readonly network: ContainerNetwork;
   readonly access: AgentAccess;
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;

@@ -71,18 +71,21 @@ export interface EngineSearch {
   /** Finds the first engine that answers. */
   readonly findAny: () => Promise<ContainerEngine>;
   /**
-   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
-   * first engine that answers, or null if none does.
+   * Returns the engine at the endpoint, without checking that the engine answers. If the endpoint is null,
+   * returns the first engine that answers, or null if none answers.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   /**
-   * Finds the first engine that answers. If the swarm's recorded engine is swarm's private engine and has
-   * stopped, starts it first.
+   * Finds the first engine that answers. Before the search, starts swarm's private engine if that engine is
+   * stopped and `recorded` is its endpoint.
    */
   readonly engineOrOwn: (recorded: string | null) => Promise<ContainerEngine>;
 }
 
-/** Composes the search for a container engine, in the order that settings and environment give. */
+/**
+ * Composes the search for a container engine. Settings and environment variables decide the order of the
+ * search.
+ */
 export function composeEngineSearch({
   env,
   home,
@@ -132,10 +135,7 @@ export function composeEngineSearch({
   return { engineDeps, findAny, findEngine, engineOrOwn };
 }
 
-/**
- * The path of the bundled adapter. It is the same whether this module runs from `src` or from the bundle in
- * `dist`.
- */
+/** The path of the bundled adapter. Works from the sources in `src` and from the bundle in `dist`. */
 export const adapterFile: string = fileURLToPath(
   new URL(import.meta.url.includes("/src/") ? "../dist/adapter.mjs" : "./adapter.mjs", import.meta.url),
 );

@@ -21,7 +21,7 @@ export interface OwnerServicesDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** The parts of one swarm that the owner's services depend on: image, settings, network access and event log. */
+/** The objects of one swarm that the owner's services need, such as image, settings and network access. */
 export interface OwnerServicesContext
   extends Pick<
     OwnerServices,
@@ -31,7 +31,7 @@ export interface OwnerServicesContext
   readonly report: SwarmRunCallbacks;
 }
 
-/** Composes what a swarm's owner needs to run workers. */
+/** Composes the services with which a swarm's owner runs workers. */
 export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,

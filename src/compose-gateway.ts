@@ -43,7 +43,10 @@ export interface GatewayParts
   readonly root: string;
   readonly gitFolder: string;
   readonly onWarning: (warning: string) => void;
-  /** Reads the task from a worker's recorded request; null if it cannot be read. */
+  /**
+   * Reads a worker's task from the request that swarm recorded for the worker. Returns null if the task
+   * cannot be read.
+   */
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
 }
 
@@ -134,7 +137,10 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
   readonly endpoints: GatewayDeps["resolve"];
 };
 
-/** Composes the reader of secrets. It reads each secret once, by its reference, and keeps it in memory only. */
+/**
+ * Composes the reader of secrets. The reader resolves each reference to a secret only once, and stores
+ * secrets in memory only.
+ */
 async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
   const [{ readSecret }, { createSecretProgramRunner }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
     await Promise.all([

@@ -9,15 +9,18 @@ export interface ComposedLocks {
   readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
 }
 
-/** Composes file locks and pause gates, of the kind that `SWARM_LOCK` chooses. */
+/**
+ * Composes file locks and pause gates. The environment variable `SWARM_LOCK` chooses the implementation:
+ * `kernel` or `portable`.
+ */
 export function composeLocks({
   env,
   command,
 }: {
   readonly env: Environment;
   /**
-   * The command line of this process. Other processes show it in messages about locks that this process
-   * holds.
+   * The command line of this process. If this process holds a lock, other processes show this text to name
+   * the holder.
    */
   readonly command: string;
 }): ComposedLocks {

@@ -83,8 +83,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   };
 
   /**
-   * Removes the home volumes of merged workers, because their agents' conversations are not needed any more.
-   * Ignores expected errors: `swarm cleanup` removes the volumes that remain.
+   * Removes the home volumes of merged workers, whose agents' conversations are not needed any more. Ignores
+   * expected errors, because `swarm cleanup` can remove the volumes later.
    */
   async function removeHomeVolumes(
     state: SwarmState,
@@ -109,8 +109,8 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   }
 
   /**
-   * Writes the merge report, and the swarm's summary for people. Only reports errors, because the merge
-   * itself is complete.
+   * Writes the merge report and the swarm's summary. Reports an error without throwing it, because the merge
+   * is complete already.
    */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ openMergeReportFile }, { writeReport }] = await Promise.all([
@@ -127,7 +127,10 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
   }
 }
 
-/** Returns the check command from the setting `verify`, else from the repository's own tests, else null. */
+/**
+ * Returns the check command from the setting `verify`. Without that setting, returns the command of the
+ * repository's own tests, or null if there are no tests.
+ */
 async function recognisedCheck(
   { resolveSettings }: ComposeMergeDeps,
   commits: CommitReader,
@@ -139,7 +142,7 @@ async function recognisedCheck(
   return tests.kind === "found" ? tests.command : null;
 }
 
-/** Returns the settings that the swarm was started with, overridden by the flags of this command. */
+/** Returns the settings with which the swarm began. Flags of this command override them. */
 async function settingsOfSwarm(
   { explainAllSettings, repository }: ComposeMergeDeps,
   swarmId: string,

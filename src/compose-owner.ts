@@ -40,8 +40,8 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
   /**
-   * Returns the first engine that answers. If the recorded engine is swarm's private engine and has stopped,
-   * starts it first.
+   * Returns the first engine that answers. Before the search, starts swarm's private engine if that engine is
+   * stopped and `recorded` is its endpoint.
    */
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
   readonly images: () => Promise<ImageOperations>;
@@ -51,16 +51,19 @@ export interface ComposeOwnerDeps extends OwnerServicesDeps {
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
 
-/** The request to an owner, with the work to add. */
+/** A request to become the owner of a swarm and to add work to the swarm. */
 export interface OwnerWorkRequest extends OwnerRequest {
-  /** New work, in addition to the workers in the state. */
+  /** The work to add to the workers in the state. */
   readonly works: readonly PlannedWork[];
 }
 
 export interface ComposedOwner {
   /** Takes ownership of the swarm and runs it to its end. */
   readonly own: (work: OwnerWorkRequest, report: SwarmRunCallbacks) => Promise<SwarmState>;
-  /** Returns the agents' access to models by these settings. Null stands for the settings of a new swarm. */
+  /**
+   * Returns the agents' access to models under these settings. If `settings` is null, uses the settings of a
+   * new swarm.
+   */
   readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
   readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
 }
@@ -206,7 +209,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return ended;
   }
 
-  /** Gives results back to their workers' agents, for rework onto another branch. */
+  /** Merges workers' results with the branch `onto`, and returns the results to their agents for rework. */
   async function rework(
     services: SwarmDeps,
     {
@@ -227,8 +230,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   /**
-   * Writes the summary of a swarm to a file. Only reports errors, because the swarm's work itself is
-   * complete.
+   * Writes the summary of a swarm to a file. Reports an error without throwing it, because the swarm has
+   * ended already.
    */
   async function writeSummary(ended: SwarmState, report: SwarmRunCallbacks): Promise<void> {
     const [{ composeReview }, { writeReport }] = await Promise.all([
@@ -265,7 +268,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     return openTaskRequestStore((await deps.repository()).gitFolder, swarmId);
   }
 
-  /** Returns the settings that a swarm was started with, overridden by the flags of this command. */
+  /** Returns the settings with which the swarm began. Flags of this command override them. */
   async function settingsFor(swarmId: string | null): Promise<Settings> {
     const { settings } = await deps.explainAllSettings();
     return applyRecordedSettings(
@@ -275,8 +278,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   /**
-   * Throws if the setting `network` has changed while sandboxes exist: sandboxes and their agents are set up
-   * for the recorded value.
+   * Throws if the setting `network` has changed while unfinished sandboxes exist, because these use the
+   * recorded network.
    */
   async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
     const recorded = await (await requestsOf(state.swarmId)).findSettings();
@@ -301,8 +304,8 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   }
 
   /**
-   * Returns the tag of this repository's image, and builds the image if it is missing. Returns an empty tag
-   * if `halt` ends the build: then the owner starts no more workers.
+   * Returns the tag of this repository's image, and builds the image if it is missing. Returns an empty text
+   * if `halt` interrupts the build, because the owner then starts no workers.
    */
   async function build(report: SwarmRunCallbacks, withAgents: readonly string[]): Promise<string> {
     deps.crashPoint("before-image-build");

@@ -10,10 +10,7 @@ export interface ComposePluginDeps {
   readonly lockAt: (file: string) => Promise<Lock>;
 }
 
-/**
- * The root folder of the package. Both `src`, with this file, and `dist`, with the bundle, lie directly in
- * the root.
- */
+/** The root folder of swarm's package: the parent folder of both `src` and `dist`. */
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
 /** Composes the use cases of swarm's plugin for Claude Code. */

@@ -9,7 +9,7 @@ export interface ProverContext extends CheckerContext {
 }
 
 /**
- * Composes the proof of workers' results: running checks on each result in a fresh sandbox. Loads its modules
+ * Composes the prover, which runs checks on each worker's result in a new sandbox. The prover's modules load
  * when the first result arrives.
  */
 export function composeProver(

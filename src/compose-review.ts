@@ -16,7 +16,10 @@ import { nullIfStateInvalid } from "./ports/state-store.ts";
 export interface ComposeReviewDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
-  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
+  /**
+   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
+   * another project.
+   */
   readonly findState: () => Promise<SwarmState | null>;
   /** Returns the state of this project; throws STATE_MISSING if there is none. */
   readonly state: () => Promise<SwarmState>;

@@ -11,8 +11,8 @@ export interface ComposeHostCapacityDeps {
 }
 
 /**
- * Composes the reader of the host capacity that a plan needs. It measures the engine's host, or this machine
- * if no engine answers.
+ * Composes the function that measures the host's capacity for a plan. The host is the engine's, or this
+ * machine if no engine answers.
  */
 export function composeHostCapacity({
   repository,

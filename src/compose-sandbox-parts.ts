@@ -25,7 +25,7 @@ export async function ensureImageAtHead(
   return built.project.tag;
 }
 
-/** Finds the container runtime for sandboxes: one that gives the isolation in the settings. */
+/** Finds a container runtime with the isolation that the settings require. */
 export async function findSandboxRuntime(
   deps: Pick<ComposeOwnerDeps, "clock" | "folders">,
   engine: ContainerEngine,

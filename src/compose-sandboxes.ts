@@ -37,7 +37,7 @@ export interface ComposeSandboxesDeps {
 export interface ComposedSandboxes {
   readonly sandboxes: () => Promise<SandboxOperations>;
   readonly images: () => Promise<ImageOperations>;
-  /** Returns the resource limits of one sandbox, by the settings. */
+  /** Returns the resource limits that the settings give to one sandbox. */
   readonly limits: () => Promise<ContainerLimits>;
 }
 
@@ -231,8 +231,8 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
 }
 
 /**
- * Returns a random id of eight characters that are safe in a URL, a file name and a command. The first is
- * never `-`, which looks like a flag.
+ * Returns a random ID of eight characters that are safe in URLs, file names and commands. The ID never starts
+ * with `-`, because a command would read it as a flag.
  */
 function newSandboxId(): string {
   for (;;) {
@@ -254,7 +254,10 @@ function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimit
   };
 }
 
-/** Reads the named spec, else `sandbox.yaml` if it exists, else returns the default spec. */
+/**
+ * Reads the spec file `named`, or `sandbox.yaml` if `named` is null. Returns the default spec if
+ * `sandbox.yaml` does not exist.
+ */
 async function readSpec(folder: string, named: string | null): Promise<{ file: string; bytes: Uint8Array }> {
   const file = named ?? "sandbox.yaml";
   try {

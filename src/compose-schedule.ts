@@ -17,8 +17,8 @@ export interface ComposeScheduleDeps {
 const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
 const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /**
- * The variables that a scheduled run needs to find the engine and swarm's folders. They are never secrets: a
- * crontab must not hold secrets.
+ * The environment variables that a scheduled run needs to find the engine and swarm's folders. None of them
+ * holds a secret, because swarm writes them to the crontab.
  */
 const needed = [
   ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"],
@@ -80,7 +80,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
   };
 }
 
-/** Decodes a crontab line that swarm wrote: the table is read as Latin-1, and the line is UTF-8. */
+/** Decodes the UTF-8 of a line that swarm wrote to the crontab. swarm reads the whole crontab as Latin-1. */
 function readable(line: string): string {
   return Buffer.from(line, "latin1").toString();
 }

@@ -16,7 +16,10 @@ import { refuseTasksWithoutBase } from "./swarm/refuse-without-base.ts";
 
 export interface ComposeSwarmDeps extends ComposeOwnerDeps {
   readonly resolveSettings: () => Promise<Settings>;
-  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
+  /**
+   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
+   * another project.
+   */
   readonly findState: () => Promise<SwarmState | null>;
   readonly plan: (request: PlanRequest) => Promise<SwarmPlan>;
 }
@@ -151,8 +154,8 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
   }
 
   /**
-   * Refuses flags that change settings if an owner runs: a running owner keeps the settings it started with
-   * and would ignore the flags.
+   * Throws if the user gives flags that change settings while an owner runs. The owner would ignore such
+   * flags.
    */
   async function refuseFlagsBesideOwner(): Promise<void> {
     const { settings } = await deps.explainAllSettings();

@@ -23,7 +23,10 @@ export interface ComposeUpkeepDeps {
   readonly ownerLock: () => Promise<Lock>;
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
-  /** Returns the state of this project, or null. Throws PROJECT_MOVED if the state belongs to another project. */
+  /**
+   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
+   * another project.
+   */
   readonly findState: () => Promise<SwarmState | null>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadJournal;
@@ -113,9 +116,11 @@ export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
   }
 
   /**
-   * Returns the engine to clean up. Starts swarm's private engine if everything is to go and it has stopped.
-   * Returns null if an earlier cleanup has removed the private engine's data. Throws if the engine cannot be
-   * reached otherwise.
+   * Returns the engine to clean up. Throws if the engine cannot be reached.
+   *
+   * With `everything`, two rules apply to the private engine:
+   * - If the engine's data is gone, returns null.
+   * - If the engine is stopped, starts the engine, except with `dryRun`.
    */
   async function engineFor(
     state: SwarmState | null,

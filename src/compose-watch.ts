@@ -15,8 +15,8 @@ export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
   /**
-   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
-   * first engine that answers, or null if none does.
+   * Returns the engine at the endpoint, without checking that the engine answers. If the endpoint is null,
+   * returns the first engine that answers, or null if none answers.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly env: Environment;

@@ -34,10 +34,15 @@ import type { FileToTrust } from "./swarm/trust-files.ts";
 export interface ComposeOptions {
   readonly env: Environment;
   readonly folder: string;
-  /** The command line of this process. Other processes show it in messages about locks that this process holds. */
+  /**
+   * The command line of this process. If this process holds a lock, other processes show this text to name
+   * the holder.
+   */
   readonly command: string;
   readonly flags: SettingsFile;
-  /** Called at named points of the program, where a test may kill the process. */
+  /**
+   * Called with the name of each crash point: a place in the program at which a test may kill the process.
+   */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
@@ -88,7 +93,9 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /** The lock for an owner's many writes. A kernel lock needs no fence, because no other process can break it. */
+  /**
+   * The state lock of the owner. A kernel lock needs no fencing, because no other process can break the lock.
+   */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -169,7 +176,10 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /** Finds the swarm's state; null, without a request to an engine, in a repository that has never used swarm. */
+  /**
+   * Returns the swarm's state, or null if there is none. Throws PROJECT_MOVED if the state belongs to another
+   * project. Sends no request to an engine if the repository has never used swarm.
+   */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
@@ -409,7 +419,7 @@ function ifForeseen(error: unknown): SwarmError {
   throw error;
 }
 
-/** Returns a lock whose implementation is loaded when the lock is first used: most commands that only read never use it. */
+/** Returns a lock whose implementation loads at its first use, because most commands never take the lock. */
 function lazyLock(open: () => Promise<Lock>): Lock {
   const lock = once(open);
   return {

@@ -46,8 +46,8 @@ export async function openSandbox(
 
 export interface BaseImageOptions extends LibraryOptions {
   /**
-   * The names of the agents to install, as in `swarm image build --agents`. If null, the agents of the
-   * present image stay.
+   * The names of the agents to install, as in `swarm image build --agents`. If null, the new image gets the
+   * agents of the present image.
    */
   readonly agents?: readonly string[] | null;
   readonly onStep?: (step: string) => void;
@@ -117,7 +117,7 @@ async function openLibrary(endpoint: string | undefined) {
 const { lockAt, gateAt } = composeLocks({ env: process.env, command: "a program that uses swarm" });
 
 /**
- * The engines of this process, one per endpoint, so that all sandboxes share one engine's limit of concurrent
+ * The engines of this process, one per endpoint: all sandboxes of an endpoint share one limit of concurrent
  * starts.
  */
 const engineByEndpoint = new Map<string, ContainerEngine>();

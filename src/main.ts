@@ -44,7 +44,7 @@ function quickPlace(): QuickContext {
   };
 }
 
-/** Returns the folder of the bundle, `dist`. */
+/** Returns `dist`, the folder of the bundled program. */
 function programFolder(): string {
   return dirname(realpathSync(process.argv[1] ?? "."));
 }

@@ -16,10 +16,10 @@ const localPrefix = "unix://";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Prints `swarm status` on a fast path, and returns whether it did. The fast path covers a plain repository
- * with a valid state, a matching identity and, if containers must be compared, a local engine that agrees
- * with the state in one request. In all other cases it prints nothing, and the whole program takes over. It
- * loads no npm packages, because users wait for the status at each prompt.
+ * Prints the output of `swarm status` on a fast path, and returns whether it did. The fast path loads no npm
+ * packages, because users wait for the status at each prompt. It covers only:
+ * - a plain repository with a valid state and a matching project ID
+ * - a local engine that agrees with the state, if the status depends on containers
  */
 export async function printQuickStatus(words: readonly string[], env: Environment): Promise<boolean> {
   const [command = "status", ...flags] = words;
@@ -48,7 +48,10 @@ export async function printQuickStatus(words: readonly string[], env: Environmen
   return true;
 }
 
-/** Returns whether the state agrees with the engine, so that the status has no corrections to print. */
+/**
+ * Returns whether the recorded state matches the engine's containers. Then the status has no corrections to
+ * print.
+ */
 async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
   const role = engineNeed(swarm);
   if (role === "none") return true;

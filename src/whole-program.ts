@@ -13,7 +13,9 @@ export interface ProgramReplacements {
   readonly clock?: () => Date;
 }
 
-/** Runs a command of swarm, and returns its exit code. Handles signals: the first one stops the command. */
+/**
+ * Runs a command of swarm, and returns its exit code. The first SIGINT or SIGTERM asks the command to stop.
+ */
 export async function runWholeProgram(
   words: readonly string[],
   seams: ProgramReplacements = {},

@@ -55,7 +55,7 @@ export async function openAcpSession(
   return refused ?? { kind: "open", id, isResumed: false };
 }
 
-/** Loads a conversation. Returns null if the agent no longer has it; the story then starts again in a new conversation. */
+/** Loads a conversation. Returns null if the agent cannot load it; the caller then opens a new one. */
 async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null> {
   try {
     return await rpc.request("session/load", { sessionId, cwd, mcpServers });
@@ -79,8 +79,8 @@ async function prepare(
 const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
 
 /**
- * Chooses a mode without permission requests, if the agent offers one: no user is present, and the container is the
- * security boundary. In its other modes, one agent runs programs in a sandbox of its own, which cannot be created
+ * Chooses a mode without permission requests, if the agent offers one: no user could answer, and the
+ * container is the security boundary. Such a mode also prevents a nested sandbox, which cannot be created
  * inside the container.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {

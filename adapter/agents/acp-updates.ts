@@ -20,19 +20,28 @@ interface Tool {
 
 /** The facts from all updates of a turn so far. */
 export interface AcpFacts {
-  /** The tool calls by ID. Mutated in place, since a turn may have very many tool calls; holds only the newest. */
+  /**
+   * The newest tool calls by ID. The map is mutated in place, because copying it for each update would be
+   * slow.
+   */
   readonly tools: Map<string, Tool>;
-  /** The beginning of the agent's current message; null after the first line of that message is reported. */
+  /**
+   * The start of the agent's current message. Null once its first line is reported, since only that line is
+   * needed.
+   */
   readonly message: string | null;
   readonly messageId: string | null;
   /** The total cost of the conversation in US dollars; null if the agent does not report it. */
   readonly totalCostUsd: number | null;
   /**
-   * The failure of the model during this turn. Only Codex reports it, in metadata, and then ends the turn as if it
-   * had succeeded.
+   * Set if the model failed during this turn. Only Codex reports such a failure; it then ends the turn as if
+   * the turn had succeeded.
    */
   readonly modelFailure: ModelFailure | null;
-  /** The HTTP status of the last failed call of the model, for a `breakdown` that may follow. */
+  /**
+   * The HTTP status of the last failed call of the model. `modelFailure` gets this status if the model then
+   * fails for good.
+   */
   readonly lastStatus: number | null;
 }
 
@@ -85,8 +94,8 @@ export function applyAcpPermissionRequest(facts: AcpFacts, request: JsonObject):
 }
 
 /**
- * Reports the current message, unless its first line is reported already. The caller calls it at the end of a message
- * or turn.
+ * Reports the first line of the current message, unless it is reported already. Called at the end of a
+ * message or a turn.
  */
 export function flushMessage(facts: AcpFacts): AcpUpdateResult {
   const summary = firstLine(facts.message ?? "");
@@ -96,7 +105,7 @@ export function flushMessage(facts: AcpFacts): AcpUpdateResult {
   };
 }
 
-/** Returns an end for each tool call that the agent left open: these tool calls ended with the agent's turn. */
+/** Returns an `ended` activity for each tool call that was still open when the agent's turn ended. */
 export function endOpenToolCalls({ tools }: AcpFacts): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],

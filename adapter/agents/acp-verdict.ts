@@ -47,8 +47,8 @@ export function judgeModelFailure({ status }: ModelFailure): TurnFailure {
 }
 
 /**
- * Returns the failure of a turn in which a request to the agent failed. `exit`: how the agent's program ended; null
- * if it has not.
+ * Returns the failure of a turn in which a request to the agent failed. `exit` is the exit of the agent's
+ * program; null if the program still runs.
  */
 export function judgeRpcFailure(
   error: RpcError | RpcClosedError | RpcViolationError,

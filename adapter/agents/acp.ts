@@ -164,10 +164,15 @@ async function prompt(
 
 /** Reports the updates of one turn as activities, and answers permission requests. */
 interface UpdateReporter {
-  /** Starts the reports. Updates before that are ignored, since an agent replays the conversation that it loads. */
+  /**
+   * Starts to report updates. Ignores earlier updates, because an agent that loads a conversation replays it.
+   */
   begin(): void;
   take(update: JsonObject): void;
-  /** Returns the answer to a permission request: consent if the request offers it, else a cancellation. */
+  /**
+   * Returns the answer to a permission request: it selects an option that allows the tool call. If the
+   * request has no such option, the answer cancels the request.
+   */
   permit(request: JsonObject): JsonObject;
   finish(): void;
   facts(): AcpFacts;

@@ -4,7 +4,10 @@ import type { ActivityKind, RequestedAgent } from "../../src/domain/generated/ac
 export interface Turn {
   readonly storyId: string;
   readonly prompt: string;
-  /** Whether the turn continues the story's earlier conversation: for a repair, or after the agent failed or was cut off. */
+  /**
+   * Whether the turn continues the story's earlier conversation, such as for a repair or after an
+   * interruption.
+   */
   readonly continues: boolean;
   /** The prompt to use if the earlier conversation is lost. Default: `prompt`. */
   readonly promptForNewConversation?: string;
@@ -28,8 +31,8 @@ export interface TurnFailure {
 export type TurnEnd = { readonly kind: "ended" } | TurnFailure;
 
 /**
- * An agent's activity, described for people. `tool` names the tool call that it opens or ends; an open tool call is a
- * sign of life.
+ * An agent's activity, described for people. `tool` is set if the activity starts or ends a tool call. An
+ * agent with an open tool call counts as active.
  */
 export interface AgentActivity {
   readonly kind: ActivityKind;
@@ -52,8 +55,8 @@ export interface AgentProgram {
   /** The lines of the program's output, without line breaks; a line of more than 8 MiB is left out. */
   readonly lines: AsyncIterable<string>;
   /**
-   * Writes the text to the program's input. Resolves when the text is written or the program has ended; queues text
-   * that the caller does not wait for.
+   * Writes the text to the program's input. Resolves when the text is written or the program has ended. A
+   * caller need not wait before it writes more text.
    */
   write(text: string): Promise<void>;
   endInput(): void;
@@ -61,7 +64,10 @@ export interface AgentProgram {
   interrupt(): void;
   /** Kills every process of the agent's user. */
   kill(): Promise<void>;
-  /** Resolves with the program's exit code when it has ended; if a signal ended it, with 128 plus the signal's number. */
+  /**
+   * The program's exit code, when it has ended. If a signal ended it, the code is 128 plus the signal's
+   * number.
+   */
   readonly exit: Promise<number>;
   /** The last part of the program's stderr so far. */
   readonly stderrTail: string;
@@ -76,8 +82,8 @@ export interface TurnContext {
   report(activity: AgentActivity): void;
   reportUsage(usage: TurnUsage): void;
   /**
-   * The ID that the agent gave to the story's conversation; null before the first turn. `keep` stores it, so that it
-   * survives a crash.
+   * The ID of the story's conversation with the agent; null before the first turn. `keep` stores a new ID, so
+   * that it survives a crash.
    */
   readonly conversation: { readonly id: string | null; keep(id: string): Promise<void> };
   /** The environment variables of the agent's programs. */
@@ -89,7 +95,10 @@ export interface Agent {
   readonly kind: string;
   /** Returns the name of the program that the image must contain. */
   program(agent: RequestedAgent): string;
-  /** The environment variables of which at least one must be set, such as API keys; empty if the agent needs none. */
+  /**
+   * The environment variables, such as API keys, at least one of which must be set. Empty if the agent needs
+   * none.
+   */
   readonly needsOneOf: readonly string[];
   /** The flags with which the agent's program prints its version in one line; empty if it has no such flags. */
   readonly versionFlags: readonly string[];

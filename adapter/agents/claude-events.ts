@@ -40,7 +40,10 @@ export interface ClaudeFacts {
   /** Whether the run of Claude Code continues an earlier conversation. */
   readonly isResumed: boolean;
   readonly folder: string;
-  /** The open tool calls by ID. Mutated in place, since a turn may have very many tool calls; holds only the newest. */
+  /**
+   * The newest open tool calls by ID. The map is mutated in place, because copying it for each event would be
+   * slow.
+   */
   readonly openTools: Map<string, ToolCallDescription>;
   /** The number of background programs that Claude Code waits for. */
   readonly backgroundTasks: number;
@@ -50,14 +53,20 @@ export interface ClaudeFacts {
   readonly apiError: ModelApiError | null;
   /** The last result; null while Claude Code works, since later work makes an earlier result invalid. */
   readonly result: ClaudeResult | null;
-  /** `settled`: the usage up to the last result. `since`: the usage of the model calls after it. */
+  /** The usage up to the last result. The usage of later model calls is in `usageSinceResult`. */
   readonly usageUpToResult: TurnUsage;
   readonly usageSinceResult: TurnUsage;
-  /** The IDs of the messages whose usage `since` includes. Mutated in place, since a turn may have very many messages. */
+  /**
+   * The IDs of the messages that `usageSinceResult` includes. The set is mutated in place, because copying it
+   * for each event would be slow.
+   */
   readonly countedMessageIds: Set<string>;
 }
 
-/** The effect of an event: the new facts, the activities to report, and the total usage of the run if the event changed it. */
+/**
+ * The effect of an event: the new facts, the activities to report, and the run's total usage. `usage` is null
+ * if the event did not change it.
+ */
 export interface ClaudeEventResult {
   readonly facts: ClaudeFacts;
   readonly activities: readonly AgentActivity[];
@@ -207,8 +216,8 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
 }
 
 /**
- * Returns the usage that a result adds. A result's totals cover all runs of the conversation; only
- * `model_usage_since_last_result` is limited to this run, and it includes sub-agents and small models.
+ * Returns the usage that a result adds. Prefers `model_usage_since_last_result`, which covers only this run,
+ * with its sub-agents and small models. The other totals cover all runs of the conversation.
  */
 function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
   const models = toJsonObjects(Object.values(toJsonObject(event["model_usage_since_last_result"])));

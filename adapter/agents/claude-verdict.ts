@@ -3,8 +3,8 @@ import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeFacts, ClaudeResult } from "./claude-events.ts";
 
 /**
- * How Claude Code ended. `stopped`: the adapter interrupted it. `left-waiting`: the adapter interrupted it while it
- * waited for background programs after a result.
+ * How Claude Code ended. `stopped`: the adapter interrupted it. `left-waiting`: Claude Code had reported a
+ * result but still waited for background programs, so the adapter interrupted it.
  */
 export interface ClaudeExit {
   readonly code: number;
@@ -12,7 +12,10 @@ export interface ClaudeExit {
   readonly manner: "by-itself" | "stopped" | "left-waiting";
 }
 
-/** Whether the model's API refused the API key twice in a row. That is no accident, and Claude Code would retry for minutes. */
+/**
+ * Whether the model's API refused the API key twice in a row. The adapter then stops Claude Code, which would
+ * retry for minutes.
+ */
 export function isKeyRefused(facts: ClaudeFacts): boolean {
   return facts.refusedKeys >= 2;
 }

@@ -7,11 +7,13 @@ import { parseJsonLine } from "./fields.ts";
 
 const stopMs = 5_000;
 /**
- * The maximum time, in milliseconds, for which Claude Code may wait for its background programs after a result: a
- * test run ends, but a server never does.
+ * How long, in milliseconds, Claude Code may wait for background programs after a result. The limit is needed
+ * because a server that runs in the background never ends.
  */
 const backgroundMs = 120_000;
-/** The maximum time, in milliseconds, for which other programs may hold the output pipe of an ended Claude Code open. */
+/**
+ * How long, in milliseconds, other programs may keep Claude Code's output pipe open after Claude Code exits.
+ */
 const outputGraceMs = 5_000;
 
 /** The kind of agent for Claude Code, in its non-interactive mode. */
@@ -58,8 +60,8 @@ async function startNewConversation(tools: TurnContext): Promise<Start> {
 }
 
 /**
- * A shell script that exits with 0 if the conversation's file exists. Removes anything else of that name: Claude Code
- * would block forever on a pipe.
+ * A shell script that exits with 0 if the conversation's file exists. Removes anything at that path that is
+ * not a regular file, since Claude Code would block on a pipe.
  */
 const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
   [ -f "$each" ] && exit 0
@@ -68,8 +70,8 @@ done
 exit 1`;
 
 /**
- * Finds out whether a conversation exists. Claude Code fails if it resumes an unknown conversation, and if it begins
- * an existing one.
+ * Returns whether Claude Code has this conversation. The caller needs the answer because Claude Code fails if
+ * it resumes an unknown conversation or starts an existing one.
  */
 async function hasConversation(id: string, tools: TurnContext): Promise<boolean> {
   const { code } = await tools.runCommand(["sh", "-c", findConversation, "sh", id]);
@@ -140,8 +142,8 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
 }
 
 /**
- * Returns variables that turn off network calls other than those of the model: a sealed sandbox blocks them, and each
- * would wait for its timeout.
+ * Returns environment variables that turn off all network calls except those to the model. In a sealed
+ * sandbox, the other calls would only wait for their timeouts.
  */
 function withoutExtraTraffic(env: TurnContext["env"]): Record<string, string> {
   return {

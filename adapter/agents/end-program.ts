@@ -10,8 +10,8 @@ export async function waitForExitOrKill(program: AgentProgram, ms: number): Prom
 }
 
 /**
- * Kills a program after `ms`, unless the returned object is disposed before. Its disposal waits for a kill that has
- * begun, and throws if that kill fails.
+ * Kills a program after `ms`, unless the returned object is disposed earlier. If the kill has already
+ * started, disposal waits for it and throws if it fails.
  */
 export function killAfter(program: AgentProgram, ms: number): AsyncDisposable {
   let killing = Promise.resolve();

@@ -18,7 +18,10 @@ export function readTextField(object: JsonObject, field: string): string | null 
   return typeof value === "string" ? value : null;
 }
 
-/** Reads an ID that the other program chose. Returns null if the ID is missing, no text, or too long to store. */
+/**
+ * Reads an ID that another program chose. Returns null if the ID is missing, is not a string, or is too long
+ * to store.
+ */
 export function readIdField(object: JsonObject, field: string): string | null {
   const id = readTextField(object, field);
   return id !== null && id.length <= maxIdLength ? id : null;
@@ -34,7 +37,7 @@ export function readCountField(object: JsonObject, field: string): number {
   return Math.max(0, Math.round(readNumberField(object, field) ?? 0));
 }
 
-/** Parses a line from a program that writes one JSON object per line. Returns null for any other line. */
+/** Parses a line as a JSON object. Returns null if the line is anything else. */
 export function parseJsonLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);

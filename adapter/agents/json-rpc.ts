@@ -45,15 +45,18 @@ export interface RpcHandlers {
 }
 
 export interface JsonRpc {
-  /** Sends a request and resolves with the agent's result. Rejects with an `RpcError`, `RpcClosed` or `RpcViolation`. */
+  /**
+   * Sends a request and resolves with the agent's result. Rejects with an `RpcError`, `RpcClosedError` or
+   * `RpcViolationError`.
+   */
   request(method: string, params: JsonObject): Promise<JsonObject>;
   notify(method: string, params: JsonObject): void;
 }
 
 const methodNotFound = -32601;
 /**
- * The maximum number of answers that the agent has not read. Beyond it, the adapter reads no more from the agent
- * until the agent reads its answers, for at most `patienceMs`.
+ * The maximum number of unread answers. At this number, the adapter stops reading from the agent until the
+ * agent has read its answers. If that takes longer than `patienceMs`, the connection fails.
  */
 const maxUnread = 1_000;
 const patienceMs = 10_000;

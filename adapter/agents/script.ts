@@ -5,8 +5,8 @@ import type { Agent } from "./agent.ts";
 const program = "/opt/aimi/adapter";
 
 /**
- * The scripted agent, for demonstrations and tests: it carries out the steps in a file. Its program runs as the
- * agent's user, like every other agent.
+ * An agent for demonstrations and tests that executes scripted steps instead of calling a model. Its program
+ * runs as the agent's user, like that of every other agent.
  */
 export const scriptAgent: Agent = {
   kind: "script",
@@ -34,8 +34,8 @@ export const scriptAgent: Agent = {
 };
 
 /**
- * Returns the steps for a turn. A later turn gets the last `onRepair` if the script has one, else the same steps as
- * the first turn.
+ * Returns the steps for a turn. A turn that continues a conversation gets the script's last `onRepair`; if
+ * the script has none, it gets the same steps as the first turn.
  */
 function stepsFor({ script: content }: RequestedAgent, storyId: string, continues: boolean): ScriptSteps {
   const steps = ((content ?? {}) as AgentScript)[storyId] ?? [];

@@ -1,21 +1,23 @@
 export interface ConversationTimeouts {
-  /** Silence in milliseconds after which an adapter that is not paused counts as stalled. */
+  /**
+   * Milliseconds without a message after which an adapter counts as stalled, unless its container is paused.
+   */
   readonly silenceMs: number;
   /**
-   * Idle time of the agent in milliseconds, as heartbeats report it, after which the worker counts as
-   * stalled.
+   * Milliseconds of the agent's idle time after which the worker counts as stalled. Heartbeats report the
+   * idle time.
    */
   readonly idleMs: number;
   /**
-   * Milliseconds of silence or without a connection, after which the worker of a running container counts as
-   * lost.
+   * Milliseconds without a message after which the worker of a running container counts as lost, whether or
+   * not the host is connected.
    */
   readonly lostMs: number;
   /** Interval in milliseconds at which the host polls a paused container. */
   readonly pausedMs: number;
   /**
-   * Maximum milliseconds that an adapter has to close the connection after the host acknowledged the last
-   * message.
+   * Maximum milliseconds from the host's acknowledgement of the last message until the adapter closes the
+   * connection.
    */
   readonly closingMs: number;
 }

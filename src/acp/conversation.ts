@@ -147,8 +147,8 @@ export function openConversation(
 }
 
 /**
- * Returns the weight of a group in the inbox, in bytes. An item without a message counts too, so that a flood
- * of such items also fills the inbox.
+ * Returns the weight of a group in the inbox, in bytes. An item without a message has a weight, too, so that
+ * a flood of such items fills the inbox.
  */
 function weightOf(group: readonly ReceivedLine[]): number {
   return group.reduce((sum, received) => sum + (received.kind === "message" ? received.bytes : 64), 0);

@@ -13,8 +13,8 @@ export interface FetchDeps {
 }
 
 /**
- * Maximum number of tries to read a file. A busy engine reports a container as running for a while after its
- * last process has ended, so retry.
+ * Maximum number of attempts to read a file. Retries are necessary, because a busy engine may report a
+ * container as running for a while after its last process has ended.
  */
 const maxTries = 6;
 const againMs = 100;
@@ -23,7 +23,7 @@ export interface StoredFile {
   readonly containerId: string;
   /** The path of the file, directly below `/aimi/out`. */
   readonly path: string;
-  /** The maximum size of the file in bytes. A longer file throws OUTPUT_TOO_LONG. */
+  /** The maximum size of the file in bytes. Reading a longer file throws OUTPUT_TOO_LONG. */
   readonly maxBytes: number;
 }
 
@@ -84,7 +84,7 @@ async function openStored(
 
 /**
  * Maximum length in bytes of an engine's error text. An engine that cannot start a program writes its error
- * to the program's stdout. So hold back this many bytes of the output until the exit code is known.
+ * to the program's stdout. So the reader yields an output up to this length only when the exit code is known.
  */
 const maxErrorLength = 4_096;
 

@@ -30,8 +30,8 @@ export interface JournalsToFollow {
 
 /**
  * Yields the messages in the host's journals of a worker, attempt by attempt. Then yields the messages that
- * the owner appends, until the worker has ended. Skips lines that are not valid messages and does not check
- * the protocol, because the result is only for display.
+ * the owner appends, until the worker has ended. The result is only for display, so this function skips
+ * invalid lines and does not check the protocol.
  */
 export async function* followJournals(
   { folder, attempt, isOver, watch }: JournalsToFollow,
@@ -66,8 +66,8 @@ interface Followed {
 }
 
 /**
- * Yields the new messages of a journal. If the file was restored, reads it again from its start; `lastSeq`
- * then prevents that a message is yielded twice.
+ * Yields the new messages of a journal. If the file was restored, reads the file again from its start, and
+ * uses `lastSeq` to skip the messages already yielded.
  */
 async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncGenerator<JournalledMessage> {
   for await (const value of journal.lines.readNewLines()) {

@@ -28,8 +28,8 @@ const limits = { maxLineLength: 1 << 20, maxDepth: 8 };
 const diagnosticCharacters = 2_000;
 
 /**
- * Stays connected to the gateway in a container. The listener receives each journal entry once. The gateway
- * receives the whole admission again at every connection.
+ * Stays connected to the gateway in a container. Passes each journal entry to the listener once, and sends
+ * the whole admission to the gateway at every connection.
  */
 export function connectToGateway(
   deps: GatewayConnectionDeps,
@@ -82,8 +82,8 @@ export function connectToGateway(
   }
 
   /**
-   * Sends the gateway the current list of admitted workers. Every caller that still waits for a send gets the
-   * gateway's answer to this one.
+   * Sends the gateway the current list of admitted workers. All callers whose admission is not sent yet wait
+   * for the answer to this message.
    */
   async function send(): Promise<void> {
     if (execution === null) return;
@@ -149,8 +149,8 @@ export function connectToGateway(
   }
 
   /**
-   * Returns whether the gateway still has the journal that the host copied. A journal shorter than the host's
-   * copy is a new journal, because the gateway's volume was lost; the host then drops its copy.
+   * Returns whether the gateway still has the journal that the host copied. If the gateway's journal is
+   * shorter than the copy, the gateway's volume was lost; the host then drops the copy.
    */
   async function isSameJournal(lastSeq: number): Promise<boolean> {
     if (journal === null || journal.count <= lastSeq) return true;

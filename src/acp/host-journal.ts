@@ -45,8 +45,8 @@ export async function findAttemptNumbers(folder: string): Promise<number[]> {
 }
 
 /**
- * Adds a message to a summary. Messages from a sandbox are untrusted claims, so only fields of the right form
- * count.
+ * Adds a message to a summary. Ignores fields of the wrong form, because messages from a sandbox are
+ * untrusted.
  */
 function withMessage(summary: JournalSummary, message: unknown): JournalSummary {
   const { type, seq, payload } = fieldsOf(message);

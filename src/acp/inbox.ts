@@ -24,14 +24,15 @@ export class BoundedQueue<Item> {
   }
 
   /**
-   * Adds an item without weight and without waiting. Use it for the few items whose producer must not block.
+   * Adds an item without weight, and never waits. Use this function for the few items whose producer must not
+   * block.
    */
   post(item: Item): void {
     this.#items.push(item);
     this.#notify();
   }
 
-  /** Makes `take` throw this error as soon as the queue is empty. */
+  /** Makes `take` throw this error once all items are taken. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#notify();

@@ -44,8 +44,8 @@ class BrokenOff extends Error {}
 
 /**
  * Stays connected to an adapter until the adapter has sent its last message, the container has ended, or the
- * worker counts as lost. A lost connection is not a lost worker: the host reconnects with backoff until the
- * container ends or `lostMs` has passed.
+ * worker counts as lost. After a lost connection, the host reconnects with backoff; the worker counts as lost
+ * only after `lostMs`.
  */
 export async function stayConnectedToAdapter(
   deps: AdapterConnectionDeps,
@@ -136,8 +136,8 @@ export async function stayConnectedToAdapter(
   }
 
   /**
-   * Decides by the container's state how the conversation ended. Returns null if the host must connect again.
-   * Waits while the container is paused.
+   * Determines from the container's state how the conversation ended. Waits while the container is paused.
+   * Returns null if the host must connect again.
    */
   async function judgeContainer(why: string): Promise<ConversationEnd | null> {
     let facts = await look();
@@ -196,17 +196,14 @@ export async function stayConnectedToAdapter(
 }
 
 /**
- * Returns whether a message says that the adapter refuses the host's request. Such an error has no sequence
- * number and is in no journal. It ends the conversation, because the container runs another task.
+ * Returns whether the adapter refuses the host's request with this message, because the container runs
+ * another task. Such a message has no sequence number, is in no journal, and ends the conversation.
  */
 function isRefusal(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
-/**
- * Returns the messages that count: those before a violation or a refusal, and none after the adapter's last
- * message.
- */
+/** Returns the messages before the first violation or refusal, but none after the adapter's last message. */
 function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
   const kept: ReceivedLine[] = [];
   for (const received of group) {
@@ -223,8 +220,8 @@ function endOf({ end }: ConversationState): ConversationEnd | null {
 }
 
 /**
- * Returns the exit code of a container whose conversation ended in this way, or null if there is no such
- * code.
+ * Returns the exit code of a container after this end of its conversation, or null if the end determines no
+ * exit code.
  */
 function exitOf(end: ConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;

@@ -5,13 +5,13 @@ import type { Timing } from "./timing.ts";
 /** Tracks when an adapter last sent a message, and reports each change of the connection's status. */
 export interface ConnectionMonitor {
   /**
-   * Notes that the adapter sent a message other than a hello. A heartbeat also says how many milliseconds the
-   * agent has been idle; other messages pass null.
+   * Notes that the adapter sent a message other than a hello. `idleMs` is the agent's idle time in a
+   * heartbeat, and null in any other message.
    */
   messageReceived(idleMs: number | null): void;
   /**
-   * Notes that the adapter sent its hello on a new connection. A hello proves little, because a stuck adapter
-   * may send one too.
+   * Notes that the adapter sent its hello on a new connection. A hello does not prove that the adapter works,
+   * because a stuck adapter may also send a hello.
    */
   connected(): void;
   disconnected(why: string): void;
@@ -29,14 +29,14 @@ export interface ConnectionMonitorDeps {
   readonly timing: Timing;
   readonly silenceMs: number;
   readonly idleMs: number;
-  /** Returns whether the container is paused: a paused adapter sends nothing. */
+  /** Returns whether the container is paused. In a paused container, the adapter sends nothing. */
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
   /** Returns whether the host's inbox is full, so that messages wait unread. */
   readonly isBusy: () => boolean;
   readonly onStatus: (status: ConnectionStatus, why: string) => void;
   /**
-   * Called when the adapter has fallen silent. The connection may be dead without an error, so the host opens
-   * a new one.
+   * Called when the adapter has fallen silent. The host then opens a new connection, because the old
+   * connection may be dead without an error.
    */
   readonly onSilence: () => void;
 }
@@ -51,7 +51,7 @@ export function createConnectionMonitor({
   onSilence,
 }: ConnectionMonitorDeps): ConnectionMonitor {
   let lastSignAt = timing.now();
-  /** Start of the present period of silence, in milliseconds of `timing.now()`. */
+  /** When the present period of silence began, by `timing.now()`, in milliseconds. */
   let since = lastSignAt;
   let status: ConnectionStatus | null = null;
   let hasFallenSilent = false;

@@ -19,8 +19,8 @@ export interface Channel extends AsyncDisposable {
    */
   send(line: Uint8Array): Promise<void>;
   /**
-   * Returns whether the program `attach` never started, so that the received text is the engine's error. Call
-   * this function after an invalid first line.
+   * Returns whether the program `attach` did not start, or ended with an unknown exit code. The received text
+   * may then be the engine's error. Call this function after an invalid first line.
    */
   hasAttachNeverStarted(): Promise<boolean>;
   /** Returns the beginning and the end of the stderr of `attach`, cleaned for display. */

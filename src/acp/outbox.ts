@@ -11,7 +11,8 @@ import type { Channel } from "./open-channel.ts";
 import type { Timing } from "./timing.ts";
 
 /**
- * Sends the host's messages over the present connection. Without a connection, keeps them for the next one.
+ * Sends the host's messages over the present connection. Without a connection, keeps the messages for the
+ * next connection.
  */
 export interface Outbox {
   /** Sends all waiting messages on a new connection. Call this function after the adapter's hello. */
@@ -20,7 +21,8 @@ export interface Outbox {
   /** Notes that all messages up to `seq` are on disk. The outbox acknowledges them soon, in batches. */
   markDurable(seq: number): void;
   /**
-   * Sends the acknowledgement at once. Resolves when the engine has accepted the line, or after a timeout.
+   * Acknowledges all messages on disk at once. Resolves when the engine has accepted the line, or after a
+   * timeout.
    */
   acknowledge(): Promise<void>;
   cancel(words: Cancel["payload"]): Promise<void>;

@@ -18,8 +18,8 @@ const journalled: ReadonlySet<unknown> = new Set([
 ] satisfies JournalledMessage["type"][]);
 
 /**
- * Collects facts about a worker's stories from all its host journals; they are empty without a journal. The
- * owner may append to the journals at the same time.
+ * Collects facts about a worker's stories from all its host journals. Without a journal, there are no facts.
+ * The owner may append to the journals at the same time.
  */
 export async function readStoryFacts(folder: string, findProblem: MessageValidator): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();

@@ -5,17 +5,20 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface TaskRequestStore
   extends Pick<WorkerChannel, "findRequest" | "storeRequest" | "findRework" | "storeRework"> {
-  /** Finds the settings with which the user started the swarm, or null. */
+  /** Finds the settings with which the user started the swarm. Returns null if there are none. */
   findSettings(): Promise<RecordedSettings | null>;
   storeSettings(settings: RecordedSettings): Promise<void>;
-  /** Finds the note on the swarm's gateway, with the gateway's secret, transport and runtime, or null. */
+  /**
+   * Finds the note about the swarm's gateway: its secret, transport and runtime. Returns null if there is no
+   * note.
+   */
   findGateway<Note extends object>(): Promise<Note | null>;
   storeGateway(note: object): Promise<void>;
 }
 
 /**
- * Stores the task requests of one swarm's workers, as first sent. The files lie in the worktree's git folder,
- * which `git clean` does not reach.
+ * Stores the task requests of one swarm's workers, as the host first sent them. The files lie in the
+ * worktree's git folder, which `git clean` does not reach.
  */
 export function openTaskRequestStore(gitFolder: string, swarmId: string): TaskRequestStore {
   const folder = join(gitFolder, "aimi", "requests", swarmId);

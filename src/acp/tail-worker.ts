@@ -9,8 +9,8 @@ const adapterProgram = "/opt/aimi/adapter";
 
 /**
  * Yields the newest lines of the adapter's log in a running container, then its new lines, until the
- * container ends or the caller stops reading. At the end, this function closes the input of `tail`, which
- * ends `tail` in the container; the task does not depend on `tail`.
+ * container ends or the caller stops reading. Then ends the program `tail` in the container; the task does
+ * not depend on `tail`.
  */
 export async function* followAdapterLog(
   containers: Pick<Containers, "exec">,

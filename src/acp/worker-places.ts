@@ -21,7 +21,7 @@ export interface WorkerChannelDeps extends VolumeDeps {
   readonly folder: string;
   /** The git folder of the worktree, which `git clean` does not reach. */
   readonly gitFolder: string;
-  /** Packs the file `from` as a tar stream with one entry, `path`, that only root may read. */
+  /** Packs the file `from` as a tar stream with one entry, `path`. Only root may read the unpacked file. */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
 }
 

@@ -7,7 +7,7 @@ import { archiveRefusedError } from "./refusal.ts";
 export interface ArchiveBytes {
   /** Returns the next piece of at most `maxBytes` bytes, or undefined at the end of the archive. */
   next(maxBytes: number): Promise<Uint8Array | undefined>;
-  /** Returns the next piece of at most `maxBytes` bytes. Refuses the archive if it ends here. */
+  /** Returns the next piece of at most `maxBytes` bytes. Refuses the archive if it has no more bytes. */
   take(maxBytes: number, entry: string): Promise<Uint8Array>;
   /** Returns exactly `length` bytes in one piece. Refuses the archive if it ends earlier. */
   read(length: number, entry: string): Promise<Uint8Array>;

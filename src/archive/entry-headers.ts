@@ -15,14 +15,14 @@ export interface EntryHeader extends TarHeader {
 }
 
 /**
- * Maximum size in bytes of a header before an entry's own header: more than any honest name or set of
- * attributes needs.
+ * Maximum number of bytes to keep of a header that precedes an entry's own header. No honest set of
+ * attributes is longer.
  */
 const maxPreludeBytes = 64 * 1024;
 
 /**
- * Maximum size of a name in bytes. Nested folders make long names possible. Bytes beyond `maxPreludeBytes`
- * are skipped.
+ * Maximum size of a name in bytes. Nested folders make long names possible. The reader skips the bytes of a
+ * name beyond `maxPreludeBytes`.
  */
 const maxNameBytes = 1024 * 1024;
 

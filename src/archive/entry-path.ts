@@ -29,7 +29,7 @@ export function parseEntryPath(name: Uint8Array): string {
   return path;
 }
 
-/** Finds the reason why a path is too long; returns undefined if it is not. */
+/** Finds the reason why a path is too long; returns undefined if the path is short enough. */
 export function findPathLengthProblem(
   path: string,
   { nameBytes }: { readonly nameBytes: number },
@@ -40,7 +40,7 @@ export function findPathLengthProblem(
   return undefined;
 }
 
-/** Finds the reason why a name cannot be shown or typed; returns undefined if there is none. */
+/** Returns the reason why a name cannot be shown or typed; undefined for a name without this problem. */
 export function findUnprintableName(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
@@ -50,22 +50,23 @@ export function findUnprintableName(name: Uint8Array): string | undefined {
 }
 
 /**
- * A path that an entry has claimed: a folder with the claimed paths below it, or a leaf, which is anything
- * else.
+ * A path that an entry already uses: a folder with the used paths below it, or a leaf. A leaf is anything
+ * other than a folder.
  */
 type Claim = FolderClaim | "leaf";
 
 interface FolderClaim {
   /**
-   * Whether an entry of the archive names this folder. If not, the folder is only a part of other entries'
-   * paths.
+   * Whether the archive has an entry for this folder. If not, the folder occurs only in the paths of other
+   * entries.
    */
   hasOwnEntry: boolean;
   below?: Map<string, Claim>;
 }
 
 /**
- * The folders to create before a path's entry, the outermost first. If the path exceeds a limit, which one.
+ * Either the folders to create for a path's entry, the outermost first, or the limit that the archive
+ * exceeds.
  */
 export type PathClaimResult = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
@@ -76,8 +77,9 @@ export type PathClaimResult = { readonly newFolders: readonly string[] } | { rea
 const maxNameCharacters = 32 * 1024 * 1024;
 
 /**
- * Remembers the paths of an archive's entries. Refuses a path that comes twice or lies below an entry that is
- * not a folder. Folders that are only parts of paths count as well, because the unpacker creates them, too.
+ * Remembers the paths of an archive's entries. Refuses a path that occurs twice or whose parent is not a
+ * folder. The limits also count folders without an entry of their own, because the unpacker creates them,
+ * too.
  */
 export function createPathRegistry({
   entries,

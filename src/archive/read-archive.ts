@@ -26,8 +26,8 @@ export interface ArchiveEntry {
   readonly mode: number;
   readonly size: number;
   /**
-   * The folders to create before this entry, the outermost first. No earlier entry named them or lies in
-   * them.
+   * The folders to create for this entry, the outermost first. The list may end with the entry itself, if the
+   * entry is a folder.
    */
   readonly newFolders: readonly string[];
   /** The content of the entry. Read it before requesting the next entry; unread bytes are skipped. */
@@ -47,6 +47,11 @@ export interface LeftOutEntry {
 
 export interface ReadArchiveOptions {
   readonly limits: ArchiveLimits;
+  /**
+   * Called for each entry that the reader leaves out: a link, a device, a FIFO, a sparse file, an entry whose
+   * name cannot be shown, or an entry that exceeds a limit. Without this function, the reader refuses an
+   * archive with such an entry.
+   */
   readonly onLeftOut?: ((entry: LeftOutEntry) => void) | undefined;
 }
 
@@ -62,10 +67,8 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
 const passedOverShare = 2;
 
 /**
- * Yields the files and folders of an untrusted tar archive in order, each after its check. With `onLeftOut`,
- * leaves out and reports links, devices, FIFOs, sparse files, names that cannot be shown, and entries that
- * exceed a limit. Without `onLeftOut`, throws ARCHIVE_REFUSED at such an entry. Always throws at any other
- * entry that is not a plain file or folder with a plain name below the archive's folder.
+ * Yields the files and folders of an untrusted tar archive in order, each after its check. Throws
+ * ARCHIVE_REFUSED at an invalid entry, and at an entry to leave out if there is no `onLeftOut`.
  */
 export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -114,8 +117,8 @@ export async function* readArchive(
   }
 
   /**
-   * Decides whether to yield an entry. Returns null for the archive's own folder, and the reason for an entry
-   * to leave out. The kind `last` ends the reading, because no later entry can fit either.
+   * Decides whether to yield an entry. Returns null for the archive's own folder, or the reason to leave out
+   * an entry. With the kind `last`, the reader stops, because no later entry can fit either.
    */
   function judge(
     header: EntryHeader,
@@ -161,8 +164,8 @@ export async function* readArchive(
 }
 
 /**
- * Finds the reason not to parse an entry's name: it cannot be shown, or it is too long. Returns undefined if
- * there is none.
+ * Returns the reason not to parse an entry's name: the name cannot be shown, or is too long. Returns
+ * undefined for any other name.
  */
 function findUnnamed(
   name: Uint8Array,
@@ -196,7 +199,7 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
 }
 
 /**
- * Returns the mode of an entry. Keeps only the right of the file's owner to execute it; all other rights are
+ * Returns the mode for an entry. A file keeps only its owner's right to execute it; all other rights are
  * fixed.
  */
 function maskMode(kind: "file" | "folder", mode: number): number {

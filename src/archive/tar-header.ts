@@ -77,7 +77,7 @@ export function parsePax(content: Uint8Array, entry: string): PaxRecords {
   };
 }
 
-/** Maximum number of bytes of a name to decode: more than any message shows. */
+/** Maximum number of bytes of a name to decode. No message shows more bytes. */
 const maxShownBytes = 800;
 
 /**
@@ -99,7 +99,10 @@ function checksumOf(block: Uint8Array): number {
   );
 }
 
-/** Joins the prefix and the name of an entry. In GNU's format, the prefix field has another use. */
+/**
+ * Joins the prefix and the name of an entry. Ignores the prefix field in GNU's format, where the field has
+ * another use.
+ */
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
   const prefix = upToNul(dialect === "ustar" ? block.subarray(345, 500) : new Uint8Array());
@@ -125,8 +128,8 @@ function octal(text: string): bigint | undefined {
 }
 
 /**
- * Parses GNU's encoding of large numbers: the first bit is a mark, the other bits are a number in two's
- * complement.
+ * Parses GNU's binary encoding of large numbers. The first bit marks the encoding; the other bits are a
+ * number in two's complement.
  */
 function base256(field: Uint8Array): bigint {
   const bits = 8 * field.length - 1;

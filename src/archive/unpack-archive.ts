@@ -11,8 +11,8 @@ export interface UnpackOptions {
   readonly into: string;
   readonly limits: ArchiveLimits;
   /**
-   * Whether to leave out links, devices, FIFOs, sparse files and entries beyond a limit. If not, such an
-   * entry refuses the archive.
+   * Whether to leave out links, devices, FIFOs, sparse files and entries beyond a limit. If false, the
+   * unpacker refuses an archive with such an entry.
    */
   readonly leaveOut: boolean;
 }
@@ -23,7 +23,10 @@ export interface UnpackResult {
   readonly bytes: number;
   /** The first entries that were left out, with their reasons. */
   readonly leftOut: readonly LeftOutEntry[];
-  /** The number of files, and of left-out entries of each kind, that are not in `files` and `leftOut`. */
+  /**
+   * How many files and left-out entries did not fit into `files` and `leftOut`. Left-out entries are counted
+   * by kind.
+   */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
 
@@ -36,8 +39,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const folderMode = 0o755;
 
 /**
- * Maximum length of a path on Linux, in bytes. A longer path is refused or left out before the filesystem
- * sees it.
+ * Maximum length of a path on Linux, in bytes. The reader refuses or leaves out an entry with a longer path.
  */
 const maxPathBytes = 4095;
 

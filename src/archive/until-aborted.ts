@@ -23,8 +23,8 @@ export async function* untilAborted<Piece>(
 }
 
 /**
- * Waits for a result or for the signal. Does not use `Promise.race` with one shared promise for the signal,
- * because that promise would keep every piece in memory until the end.
+ * Returns the result of `wait`. Rejects as soon as the signal is aborted. Does not use `Promise.race` with
+ * one shared promise for the signal, because that promise would keep every piece in memory.
  */
 function orAborted<Result>(wait: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {

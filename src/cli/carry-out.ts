@@ -12,11 +12,11 @@ import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { outcomeOf } from "./swarm-outcome.ts";
 
-/** The time after the first Ctrl-C in which agents may end their turn, in milliseconds. */
+/** How long agents may take to end their turn after the first Ctrl-C, in milliseconds. */
 const graceMs = 60_000;
 /**
- * The time after `--until` in which agents may end their turn, in milliseconds. Longer, since no user waits
- * for the end.
+ * How long agents may take to end their turn after the time of `--until`, in milliseconds. This is longer
+ * than after Ctrl-C, because no user waits.
  */
 const nightGraceMs = 10 * 60_000;
 
@@ -27,8 +27,8 @@ export interface AttentionNeeded {
 }
 
 /**
- * Runs `work` and shows the swarm's progress. The first Ctrl-C, or the time of `--until`, lets agents end
- * their turn. The second Ctrl-C stops the containers.
+ * Runs `work` and shows the swarm's progress. After the first Ctrl-C, or at the time of `--until`, agents may
+ * still end their turn. The second Ctrl-C stops the containers at once.
  */
 export async function runWithProgress<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,

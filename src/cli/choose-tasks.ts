@@ -25,10 +25,7 @@ export function findNamedTaskFiles(words: readonly string[], { file, files }: Co
   return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
 }
 
-/**
- * Asks the user which task files to run. Returns an empty array if the user chooses none; throws WOULD_ASK
- * without a terminal.
- */
+/** Asks the user which task files to run, and returns their paths. Throws WOULD_ASK without a terminal. */
 export async function chooseTasks(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   { again, strict }: CommandOptions,
@@ -95,7 +92,9 @@ export function parseChoice(answer: string, tasks: readonly PlannedTask[]): Task
   return { kind: "chosen", files: tasks.filter((task) => chosen.has(task)).map(({ file }) => file) };
 }
 
-/** Returns the tasks that a word of the answer selects, or else the reason why it selects none. */
+/**
+ * Returns the tasks that one word of the user's answer selects, or an error message if the word selects none.
+ */
 function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedTask[] | string {
   const runnable = tasks.filter(({ action }) => action === "run");
   if (/^(?:a|all)$/i.test(word)) return runnable;
@@ -123,7 +122,10 @@ function one(
   return task.action === "run" ? [task] : `${cleanText(task.slug)}: ${cleanText(task.why)}`;
 }
 
-/** Finds the task with this slug, or else the only task whose slug begins with the word. */
+/**
+ * Finds the task whose slug is `word`. Otherwise returns the task whose slug begins with `word`, if only one
+ * does.
+ */
 function bySlug(word: string, tasks: readonly PlannedTask[]): PlannedTask | undefined {
   const exact = tasks.find(({ slug }) => slug === word);
   const [found, ...more] = tasks.filter(({ slug }) => slug.startsWith(word));

@@ -13,7 +13,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Sets the action for the second Ctrl-C. Without an action, the second Ctrl-C ends the process at once. */
   readonly onSecondSignal: (act: () => void) => void;
-  /** Called once the command's swarm has begun. */
+  /** Called when the swarm of this command has begun. */
   readonly onBegun?: (swarmId: string) => void;
   /** The command-line arguments after `swarm`. */
   readonly words: readonly string[];
@@ -41,23 +41,28 @@ export interface Command {
   readonly hidden?: boolean;
   readonly options?: readonly Flag[];
   readonly commands?: readonly Command[];
-  /** Whether programs read the command's output. Agents then get no hint about the next command. */
+  /**
+   * Whether the command's output is for programs. swarm then adds no hint for agents about the next command.
+   */
   readonly isQuiet?: boolean;
   /**
-   * Whether the arguments after the first one belong to another program, so that swarm parses no flags in
-   * them.
+   * Whether only the first argument is swarm's. The other arguments are another program's, so swarm parses no
+   * flags in them.
    */
   readonly forwardsArguments?: boolean;
-  /** Whether the arguments after `--` are the agent's program if the user gives `--agent`. */
+  /**
+   * Whether the command lets the user write the agent's program after `--`, together with the flag `--agent`.
+   */
   readonly takesProgram?: boolean;
-  /** Loads the command's handler, only when the command runs. */
+  /** Loads the command's handler. Called only when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
   /** Returns the settings that the command's flags set. */
   readonly settings?: (options: CommandOptions, program: readonly string[]) => SettingsFile;
 }
 
 /**
- * Runs a command. Resolves with the exit code of the process: swarm's own, or that of a program in a sandbox.
+ * Runs a command and resolves with the exit code for this process. For a program in a sandbox, that is the
+ * program's own exit code.
  */
 export type CommandHandler = (
   context: CommandContext,

@@ -41,14 +41,16 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** The operations behind all commands. The modules of an operation load at its first use. */
+/**
+ * The operations that the commands call. swarm loads an operation's modules when a command first calls it.
+ */
 export interface CommandOperations {
   plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
   /**
-   * Writes a task file whose only story is the prompt, or finds the file from an earlier call with the same
-   * prompt.
+   * Returns a task file whose only story is the prompt. Writes the file unless an earlier call with the same
+   * prompt has written it.
    */
   makeTask(request: NewTaskRequest): Promise<MadeTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
@@ -91,9 +93,9 @@ export interface ScheduleOperations {
 export interface PluginOperations {
   /** Creates or updates the plugin's folder and returns the folder's path. */
   path(): Promise<string>;
-  /** Lets Claude Code validate the plugin, and replays test calls through the plugin's hook. */
+  /** Lets Claude Code validate the plugin's files, and tests the plugin's hook with sample tool calls. */
   validate(): Promise<PluginReport>;
-  /** Installs the plugin into the `claude` on the PATH. Idempotent. */
+  /** Installs the plugin into the `claude` on the PATH. A repeated call does no harm. */
   install(onStep: (step: string) => void): Promise<InstalledPlugin>;
 }
 
@@ -102,9 +104,12 @@ export interface OwnerRequest {
   readonly policy: RetryPolicy;
   /** The names of the failed or stopped workers to retry. */
   readonly retry?: readonly string[];
-  /** The branch to merge into the results of the retried workers. `integration` is the swarm's own branch. */
+  /**
+   * The branch to merge into the retried workers' results before the retry. `integration` is the swarm's own
+   * branch.
+   */
   readonly onto?: string;
-  /** Whether to archive the existing swarm, finished or not, and begin a new one. */
+  /** Whether to archive the existing swarm, even an unfinished one, and begin a new swarm. */
   readonly force?: boolean;
   /** The ID to give to a new swarm. */
   readonly swarmId?: string;
@@ -112,23 +117,28 @@ export interface OwnerRequest {
 
 /** A request to run task files. */
 export interface StartRequest extends PlanRequest, OwnerRequest {
-  /** Whether to leave the task files to the running owner, if there is one. */
+  /**
+   * Whether to pass the task files to the swarm's running owner. Without an owner, this process runs them.
+   */
   readonly append: boolean;
 }
 
-/** Callbacks to the command that runs a swarm, and the signals with which the command ends the swarm. */
+/**
+ * The connection between the owner and the command that runs the owner. The owner calls the callbacks, and
+ * the command ends the swarm with the abort signals.
+ */
 export interface SwarmRunCallbacks {
   readonly onPlanned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
   readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
-  /** Called once the state file has the records of the workers. */
+  /** Called when the state file contains the workers' records. */
   readonly onBegun: (state: SwarmState) => void;
   /** Aborts with a `Halt` as its reason. The owner then starts no more workers and asks agents to stop. */
   readonly halt: AbortSignal;
   /** Aborts to stop all containers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborts to end the owner and leave everything else as it is. */
+  /** Aborts to end the owner only. Containers and records stay as they are. */
   readonly signal: AbortSignal;
 }
 
@@ -159,7 +169,8 @@ export interface SwarmOperations {
     report: SwarmRunCallbacks,
   ): Promise<RetryResult>;
   /**
-   * Sends a command to the owner, or applies the command if no owner runs. An empty array means all workers.
+   * Sends a command to the owner, or applies the command if no owner runs. An empty `workers` means all
+   * workers.
    */
   steer(
     command: SteeringCommand,
@@ -178,12 +189,14 @@ export interface MergeRequest {
   readonly into: string | null;
   readonly check:
     | { readonly kind: "asked"; readonly command: string | null }
-    /** Use the check from the settings, or else the repository's own tests. */
+    /** Runs the check of the setting `verify`, or else the repository's own tests. */
     | { readonly kind: "recognised" };
 }
 
 export interface MergeOperations {
-  /** Merges results onto a branch, as the swarm's owner. Changes no working tree. */
+  /**
+   * Merges results onto a branch and changes no working tree. Takes ownership of the swarm during the merge.
+   */
   merge(request: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
@@ -240,7 +253,8 @@ export interface CleanupRequest {
 /** Operations that keep a swarm's records consistent with the engine. */
 export interface UpkeepOperations {
   /**
-   * Compares the swarm with its engine, and corrects the records if no owner runs. Null if there is no swarm.
+   * Compares the swarm's records with the engine, and corrects the records if no owner runs. Returns null if
+   * no swarm is recorded.
    */
   status(): Promise<SwarmStatus | null>;
   /** Returns the recorded state and the owner, without asking the engine. */
@@ -249,7 +263,10 @@ export interface UpkeepOperations {
   taskDependencies(): Promise<(record: ContainerRecord) => readonly string[]>;
   /** Calls `onChange` at once, and whenever the state may have changed, until the signal aborts. */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
-  /** Removes what workers left behind, as the swarm's owner. With `dryRun`, changes nothing. */
+  /**
+   * Removes what workers left behind, and takes ownership of the swarm meanwhile. With `dryRun`, changes
+   * nothing.
+   */
   cleanup(
     request: CleanupRequest,
     onStep: (step: string) => void,
@@ -266,7 +283,10 @@ export interface ReviewOperations {
   ): Promise<AsyncIterable<KeptEvent>>;
   /** Returns the summary of this worktree's swarm; throws STATE_MISSING if there is none. */
   summary(): Promise<SwarmSummary>;
-  /** Runs the user's notification command. Resolves with the reason of a failure, or null. */
+  /**
+   * Runs the user's notification command. Resolves with an error message if the command failed, else with
+   * null.
+   */
   notify(command: string, occasion: NoticeReason): Promise<string | null>;
   /** Returns the changes that one worker made. */
   diff(worker: string): Promise<WorkerDiff>;

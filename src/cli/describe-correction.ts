@@ -22,8 +22,8 @@ export function describeCorrection({ from, action }: Correction): string {
 }
 
 /**
- * Describes a difference and its remedy: swarm has corrected it, the owner will correct it, or the user must
- * type a command.
+ * Describes a difference and who corrects it: swarm has already done so, the owner will do so, or the user
+ * must type a command.
  */
 export function describeShown(
   correction: ShownCorrection,

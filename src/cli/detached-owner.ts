@@ -36,8 +36,8 @@ export async function startDetachedOwner(
 }
 
 /**
- * Removes `-d`, `--detach` and `--json` from the arguments. Arguments after `--` are the agent's program and
- * stay.
+ * Removes `-d`, `--detach` and `--json` from swarm's arguments. Leaves the agent's program after `--`
+ * unchanged.
  */
 function withoutDetach(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
@@ -45,8 +45,8 @@ function withoutDetach(words: readonly string[]): string[] {
 }
 
 /**
- * Makes the command `own <verb> …`, which runs in the background owner. It reports to its parent process that
- * the swarm has begun, or why it has not.
+ * Makes the internal command `own <verb> …`, which runs as the background owner. The owner reports to its
+ * parent process when the swarm begins or fails to begin.
  */
 export function createOwnCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
   return async (context, args, options) => {

@@ -15,8 +15,8 @@ type Facts = Readonly<Record<string, unknown>>;
 const maxLength = 1_000;
 
 /**
- * Describes an event of the owner, with the event's reason. Omits malformed facts: events also come from a
- * file, which any program may have written.
+ * Describes an event of the owner and the event's reason. Omits malformed facts, because the event may come
+ * from a file that another program has changed.
  */
 export function describeEventFacts({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
@@ -131,7 +131,10 @@ function workersIn(value: unknown): string {
     : formatCount(numberOf(value) ?? 0, "worker");
 }
 
-/** Sums up the numbers among an event's facts, at most one level deep: `3 completed, 1 failed`. */
+/**
+ * Lists the numbers in an event's facts, such as `3 completed, 1 failed`. Includes numbers in nested objects,
+ * one level deep.
+ */
 function countsIn(facts: Facts): string {
   return Object.entries(facts)
     .flatMap(([name, value]): [string, unknown][] =>

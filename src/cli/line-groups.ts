@@ -1,9 +1,9 @@
-/** The maximum length of an unfinished line to keep in memory. A longer line is passed on in pieces. */
+/** The maximum length of an unfinished line in memory, in characters. A longer line is yielded in pieces. */
 const maxPieceLength = 64 * 1024;
 
 /**
- * Splits a stream of bytes into lines. Each group has the lines that one piece of the stream completed. Very
- * long lines arrive in pieces.
+ * Splits a stream of bytes into lines. Each chunk of the stream yields an array of the lines that end in it.
+ * Lines longer than `maxPieceLength` are yielded in pieces.
  */
 export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();

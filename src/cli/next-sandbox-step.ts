@@ -4,8 +4,8 @@ import { isSandboxOver } from "../domain/judge-sandbox.ts";
 type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
 
 /**
- * Suggests the next command after a list of sandboxes, which has the newest first. Ignores destroyed
- * sandboxes.
+ * Suggests the next command after `swarm sandbox ls`. `records` begins with the newest sandbox; destroyed
+ * sandboxes are ignored.
  */
 export function nextSandboxStep(records: readonly Listed[]): string {
   const present = records.filter(({ status }) => status !== "destroyed");

@@ -4,7 +4,7 @@ import type { CommandContext, CommandOptions } from "./command.ts";
 
 /** The user's choices for a swarm that runs unattended. */
 export interface UnattendedOptions {
-  /** When to end the swarm; null to end it when all workers have ended. */
+  /** When to end the swarm. If null, the swarm ends when all workers have ended. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
   /** The user's notification command; null if there is none. */
@@ -41,7 +41,8 @@ function untilIn(text: string): NonNullable<UnattendedOptions["until"]> {
 const lookEveryMs = 30_000;
 
 /**
- * Calls `onCome` at a time of the wall clock. Polls the clock, because timers stop while the machine sleeps.
+ * Calls `onCome` when the wall clock reaches `moment`. Polls the clock, because timers stop while the machine
+ * sleeps.
  */
 export function callAtTime(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;

@@ -5,8 +5,8 @@ import { quoteForShell } from "../domain/shell-word.ts";
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
 /**
- * Explains why a plan has nothing to run, and what the user can type next. `named` are the files that the
- * user named.
+ * Explains why a plan has nothing to run, and suggests the next command. `named` are the files on the user's
+ * command line.
  */
 export function nothingToRun(
   tasks: readonly PlannedTask[],

@@ -12,21 +12,32 @@ import { disableOutputProcessing, type UserTerminal, userTerminal } from "./user
 /** The output of a command: results go to stdout, messages for the user to stderr. */
 export interface Output {
   readonly json: boolean;
-  /** Prints the command's only result: with `--json` the document, otherwise the lines. */
+  /**
+   * Prints the result of a command that has only one: `document` as JSON with `--json`, otherwise `lines`.
+   */
   result(document: unknown, lines: () => readonly string[]): void;
-  /** Prints one of several results: with `--json` the document on one line, otherwise the lines. */
+  /** Prints one of several results: `document` on one line with `--json`, otherwise `lines`. */
   each(document: unknown, lines: () => readonly string[]): void;
-  /** Opens a result that swarm redraws in place; null if stdout is not a terminal. */
+  /**
+   * Opens a result that swarm redraws in place. Returns null if swarm cannot redraw, for example with
+   * `--json` or without a terminal.
+   */
   live(): Promise<LiveResult | null>;
-  /** Prints one of many results, with back-pressure. Rejects if the reader of stdout has closed the pipe. */
+  /**
+   * Prints one of many results, and waits until stdout accepts more. Rejects with `OutputClosedError` if the
+   * program that reads stdout has closed the pipe.
+   */
   item(document: unknown, line: () => string): Promise<void>;
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
-  /** Prints a note to stderr: as an event with `--progress json`, not at all with `--progress quiet`. */
+  /**
+   * Prints a note to stderr. With `--progress json`, prints the note as an event; with `--progress quiet`,
+   * prints nothing.
+   */
   note(line: string): void;
   /** Prints the command that the user can type next. */
   next(command: string): void;
-  /** Ends the command's output. Prints `hint` for an agent, unless `next` has printed a command. */
+  /** Prints `hint` for an agent, unless the command has already suggested another command with `next`. */
   end(hint: string): void;
   /** Runs `work` and shows the steps that it reports. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
@@ -36,15 +47,20 @@ export interface Output {
   readonly canAsk: boolean;
   /** Asks the user a question and returns the answer; null without a terminal. */
   ask(question: string): Promise<string | null>;
-  /** Prints a sandbox program's output to the same stream of swarm; prints nothing with `--json`. */
+  /**
+   * Prints a sandbox program's stdout to swarm's stdout, and its stderr to swarm's stderr. With `--json`,
+   * prints nothing.
+   */
   stream(chunk: OutputChunk): Promise<void>;
-  /** Returns the user's terminal, for a program in a sandbox; null without a terminal or with `--json`. */
+  /**
+   * Returns the user's terminal so that a program in a sandbox can use it. Returns null without a terminal or
+   * with `--json`.
+   */
   terminal(): UserTerminal | null;
-  /** Passes stdin to `work`, and closes stdin afterwards. */
+  /** Runs `work` with stdin as its input, and closes stdin afterwards. */
   withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
   /**
-   * Prints an error without ending the command, for commands that return the exit code of a program in a
-   * sandbox.
+   * Prints an error. The command then returns its own exit code, such as the code of a program in a sandbox.
    */
   fail(error: SwarmError): void;
   readonly paint: TextFormatter;
@@ -59,8 +75,7 @@ export type ProgressMode = "tty" | "plain" | "json" | "quiet";
 export type RatingGlyph = "good" | "weak" | "missing";
 
 /**
- * Functions that colour text or add glyphs, as far as the terminal can show them. A word always accompanies a
- * glyph.
+ * Functions that colour text or add glyphs if the terminal can show them. Glyphs always stand beside a word.
  */
 export interface TextFormatter {
   bold(text: string): string;
@@ -72,7 +87,10 @@ export interface TextFormatter {
 
 export interface OutputOptions {
   readonly json: boolean;
-  /** Whether an agent reads the output. Documents then take a single line, and hints accompany them. */
+  /**
+   * Whether an agent reads the output. JSON documents are then printed on one line, followed by a hint about
+   * the next command.
+   */
   readonly forAgent: boolean;
   readonly progress: ProgressMode;
   readonly stdout: NodeJS.WriteStream;
@@ -210,7 +228,7 @@ export function openOutput({
 
 const minColumns = 40;
 
-/** Resolves `auto` to `tty` on a terminal, and to `plain` for pipes, CI and agents. */
+/** Replaces `auto` by `tty` on a terminal, and by `plain` for pipes, CI and agents. */
 export function progressMode(
   wanted: "auto" | ProgressMode,
   { env, columns }: { env: Readonly<Record<string, string | undefined>>; columns: number },

@@ -2,12 +2,15 @@ import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import type { Output } from "./output.ts";
 
-/** The exit codes for failures that are not the sandbox program's own. `docker` uses the same codes. */
+/**
+ * The exit codes if swarm fails, or if the sandbox cannot start the program. `docker run` uses the same
+ * codes.
+ */
 export const passThroughCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
 /**
- * Runs `work`. If swarm itself fails, prints the error and returns an exit code that differs from the usual
- * codes of programs.
+ * Runs `work`, which returns the exit code of a program in a sandbox. If `work` throws an expected error,
+ * prints the error and returns an exit code that programs rarely use.
  */
 export async function withPassThroughCodes(
   output: Pick<Output, "fail">,

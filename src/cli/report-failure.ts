@@ -14,14 +14,14 @@ export interface FailureOptions {
   readonly now: Date;
 }
 
-/** Prints any error and returns the exit code. An error that swarm does not expect is reported as a bug. */
+/** Prints an error and returns the exit code. If the error is not a `SwarmError`, reports a bug in swarm. */
 export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
   printExpectedError(error, options);
   return error.exitCode;
 }
 
-/** Prints an expected error as text; with `--json`, as a document, too. */
+/** Prints an expected error to stderr. With `--json`, also prints a document to stdout. */
 export function printExpectedError(
   error: SwarmError,
   { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,

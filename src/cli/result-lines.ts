@@ -19,7 +19,10 @@ function storiesOf({ storyProgress: { completed, total } }: ContainerRecord): st
   return `${completed}/${total}`;
 }
 
-/** Names the branch of published work, or else the ref that keeps the collected commits. */
+/**
+ * Names the branch with the worker's published work. Without such a branch, names the ref with the commits
+ * that swarm collected.
+ */
 function workOf({ branch, collected, status, reason }: ContainerRecord): string {
   if (branch?.done) return `${branch.ref.replace("refs/heads/", "")} ${branch.new.slice(0, 10)}`;
   if (collected) return `${collected.ref} ${collected.commit.slice(0, 10)}`;

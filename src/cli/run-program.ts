@@ -44,7 +44,10 @@ export async function runCommandLine(words: readonly string[], options: CommandL
   return exitCode;
 }
 
-/** The arguments that the user typed, and the part of them that is the agent's program. */
+/**
+ * All arguments that the user typed, in `words`. `program` is the part after `--`, if that part is the
+ * agent's program.
+ */
 type Typed = Pick<CommandContext, "words" | "program">;
 
 type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;

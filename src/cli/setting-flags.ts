@@ -66,7 +66,7 @@ export const oldStartFlags: readonly Flag[] = [
   ["--max <n>", "--parallel", "old"],
 ];
 
-/** Flags that are not named after their setting, by the setting's JSON pointer. */
+/** The flags whose names differ from their setting's name. The keys are the JSON pointers of the settings. */
 const flagByPointer: Readonly<Record<string, string>> = {
   "/budgetUsd": "--worker-budget-usd",
   "/budgetTokens": "--worker-budget-tokens",
@@ -85,7 +85,7 @@ export function flagOf(pointer: string): string {
   return flagByPointer[`/${group}`] ?? `--${group}`;
 }
 
-/** Converts flags, and the words of the agent's program, into settings. */
+/** Converts the command's flags and the agent's program into settings. */
 export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
@@ -108,8 +108,8 @@ export function flagSettings(options: CommandOptions, program: readonly string[]
 }
 
 /**
- * Parses words such as `anthropic=file:…` into references by provider. A malformed word gets an unknown
- * provider, which the validation then reports.
+ * Parses arguments such as `anthropic=file:…` into credential references, with the provider as the key. A
+ * malformed argument gets the key `…`, which the validation of settings rejects.
  */
 function toReferences(words: CommandOptions[string]): Record<string, string> | undefined {
   if (!Array.isArray(words)) return undefined;
@@ -125,7 +125,10 @@ function toAmount(text: CommandOptions[string]): unknown {
   return typeof text === "string" ? parseNumberOrText(text) : text;
 }
 
-/** Converts digits into a number. Other text stays unchanged, so that the validation can quote it. */
+/**
+ * Converts a text of digits into a number. Returns other texts unchanged, so that the validation's error can
+ * quote them.
+ */
 function toCount(text: CommandOptions[string]): unknown {
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -1,14 +1,14 @@
 import type { Command } from "./command.ts";
 
-/** The command line in two parts: the words of swarm's command, and the words of the agent's program. */
+/** The command line in two parts: the arguments of swarm, and the agent's program with its arguments. */
 export interface SplitCommandLine {
   readonly swarmWords: readonly string[];
   readonly program: readonly string[];
 }
 
 /**
- * Splits off the agent's program: `… --agent command -- sh agent.sh`. Without `--agent`, `--` keeps its usual
- * meaning: no flags follow.
+ * Splits the agent's program from the command line, as in `… --agent command -- sh agent.sh`. Without
+ * `--agent`, there is no such program: `--` then only ends the flags.
  */
 export function splitCommandLine(words: readonly string[], commands: readonly Command[]): SplitCommandLine {
   const at = words.indexOf("--");

@@ -15,8 +15,8 @@ import {
 } from "../domain/summary-words.ts";
 
 /**
- * The maximum number of lines to show from the end of a check's output: for a failed check, and for a passed
- * one.
+ * The maximum number of lines to show from the end of a check's output: ten if the check failed, one if it
+ * passed.
  */
 const [failedLines, passedLines] = [10, 1];
 const maxCommits = 10;

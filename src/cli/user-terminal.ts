@@ -5,8 +5,9 @@ import type { TerminalSession, TerminalSize } from "../ports/containers.ts";
 export interface UserTerminal {
   size(): TerminalSize;
   /**
-   * Connects the terminal to a program until the program ends. Passes all input on unchanged, even Ctrl-C,
-   * and shows the output. Always restores the terminal's mode. Calls `onGone` if the terminal goes away.
+   * Connects the terminal to a program until the program ends, and then restores the terminal's mode. Passes
+   * all input to the program, even Ctrl-C. Calls `onGone` if the connection to the terminal or to the program
+   * breaks.
    */
   connect(
     session: Pick<TerminalSession, "write" | "output" | "resize">,
@@ -16,17 +17,21 @@ export interface UserTerminal {
 
 type Emitter = Pick<NodeJS.EventEmitter, "on" | "off">;
 
-/** The parts of the process's standard streams that a terminal session uses. */
+/** The properties of stdin and stdout that a terminal session uses. */
 export interface TerminalStreams {
   readonly stdin: Emitter & Pick<NodeJS.ReadStream, "isTTY" | "setRawMode" | "resume" | "destroy">;
   readonly stdout: Emitter & Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows" | "write">;
-  /** Turns off the terminal's output processing. The next change of the terminal's mode turns it on again. */
+  /**
+   * Turns off the terminal's output processing. Setting the terminal's mode again, for example with
+   * `setRawMode`, turns output processing on.
+   */
   readonly setPlain: () => void;
 }
 
 /**
- * Turns off the terminal's output processing, which adds a carriage return to each line feed and so breaks
- * programs that draw. Node's raw mode leaves output processing on. Has no effect if `stty` is missing.
+ * Turns off the terminal's output processing, which Node's raw mode leaves on. Output processing turns each
+ * line feed into a carriage return and a line feed, which breaks programs that draw. Does nothing if `stty`
+ * is missing.
  */
 export function disableOutputProcessing(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });

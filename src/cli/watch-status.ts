@@ -21,8 +21,8 @@ const tickMs = 1_000;
 type Watched = SwarmStatus | null;
 
 /**
- * Shows a swarm after each change of its state, and compares it with the engine every few seconds. Ends when
- * every worker has ended and no owner runs.
+ * Shows the swarm's status until every worker has ended and no owner runs. Reads the state after each change,
+ * and queries the engine every few seconds.
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
@@ -69,7 +69,8 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
 }
 
 /**
- * Replaces the state in the last status by the recorded one, and drops corrections that are outdated by now.
+ * Updates the last status with the newly recorded state, and removes corrections that no longer apply to that
+ * state.
  */
 function withRecorded(
   last: SwarmStatus,
@@ -78,7 +79,7 @@ function withRecorded(
   return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
 }
 
-/** Watches the state for changes. Several changes between two calls of `within` count as one. */
+/** Watches the state for changes. `within` reports several changes since its last call as one change. */
 async function watchChanges(
   upkeep: UpkeepOperations,
   signal: AbortSignal,
@@ -87,7 +88,7 @@ async function watchChanges(
   signal.addEventListener("abort", () => changed.resolve(true), { once: true });
   await upkeep.watchState(() => changed.resolve(true), signal);
   return {
-    /** Waits for a change for at most `ms` milliseconds; resolves with whether there was one. */
+    /** Resolves with true when the state changes, or with false after `ms` milliseconds without a change. */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
@@ -115,7 +116,7 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
 }
 
 /**
- * Makes a function that prints the full status at its first call, and at later calls only the lines that
+ * Makes a function that prints the full status at its first call. Later calls print only the lines that
  * changed.
  */
 function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {

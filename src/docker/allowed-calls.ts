@@ -1,8 +1,10 @@
 /**
  * The system calls that every container may make: those that Docker's default profile allows without any
- * capability. Not in this list are `socket`, `socketpair`, `socketcall`, `clone`, `clone3` and `personality`,
- * which `seccomp-profile.ts` decides by their arguments. Calls for io_uring, keys and userfaultfd are
- * refused. A name that a kernel lacks does no harm.
+ * capability. The list has no calls for io_uring, keys or userfaultfd. Names that a kernel does not know do
+ * no harm.
+ *
+ * `seccomp-profile.ts` has separate rules for `socket`, `socketpair`, `socketcall`, `clone`, `clone3` and
+ * `personality`, because these rules depend on the calls' arguments.
  */
 export const allowedSystemCalls: readonly string[] = `
 _llseek _newselect accept accept4 access adjtimex alarm bind brk cachestat capget capset chdir chmod chown

@@ -3,9 +3,8 @@ import { connect } from "node:net";
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**
- * Sends one GET request over HTTP/1.0 to an engine's local socket. Does not use Node's HTTP client, whose
- * loading takes longer than all the rest of a quick answer. Returns null without a plain answer in time; the
- * caller then sends a full request.
+ * Sends one GET request over HTTP/1.0 to an engine's local socket. Returns null if no simple answer arrives
+ * in time. Does not use Node's HTTP client, which takes too long to load for a quick command.
  */
 export function getFromSocket(
   path: string,
@@ -32,7 +31,10 @@ export function getFromSocket(
   return promise;
 }
 
-/** Parses the JSON of a complete answer that needs no decoding; returns null for any other answer. */
+/**
+ * Parses the JSON of a complete, unencoded HTTP answer with the status 200; returns null for any other
+ * answer.
+ */
 function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");
   const [status = "", ...headers] = bytes.toString("latin1", 0, Math.max(0, end)).toLowerCase().split("\r\n");

@@ -14,8 +14,8 @@ const maxLineLength = 4 * 1024 * 1024;
 const keptOutput = 8_000;
 
 /**
- * Reads the engine's answer to a build, reports the build's steps, and returns the image's ID. A failed build
- * also has a successful HTTP status, and reports the failure in a message.
+ * Reads the engine's answer to a build, reports the build's steps, and returns the image's ID. Throws if the
+ * answer contains an error message, because the HTTP status is 200 even for a failed build.
  */
 export async function readBuildStream(
   stream: AsyncIterable<Uint8Array | string>,

@@ -14,9 +14,9 @@ export interface BuildkitVertex {
 }
 
 /**
- * Parses BuildKit's progress, which the engine's API sends as base64 of a protobuf message
- * (`moby.buildkit.v1.StatusResponse`). A protobuf library would take longer to load than the whole command
- * runs, and only a few fields are needed.
+ * Parses BuildKit's progress, which the engine sends as base64 of a protobuf message
+ * (`moby.buildkit.v1.StatusResponse`). Uses no protobuf library, because such a library takes long to load
+ * and only a few fields are needed.
  */
 export function readBuildkitStatus(base64: string): BuildkitStatus {
   const vertices: BuildkitVertex[] = [];

@@ -7,34 +7,37 @@ import { type CallDescription, translateFailure } from "./translate-failure.ts";
 /** Time limits for engine calls, in milliseconds. */
 const limits = {
   /**
-   * The limit of a call about one container, such as unpause, inspect or exec, which normally takes
-   * milliseconds.
+   * The time limit of a call about one container, such as unpause, inspect or exec. Such a call normally
+   * takes milliseconds.
    */
   container: 25_000,
   other: 120_000,
-  /** The time after which `killStartingPrograms` runs if the container is frozen. */
+  /**
+   * How long after the start of a call swarm checks whether the container is frozen. If so,
+   * `killStartingPrograms` runs.
+   */
   suspicious: 8_000,
   list: 4_000,
 } as const;
 
 export interface TimedCallDescription extends CallDescription {
   /**
-   * The container that the call is about. If the container stays frozen, the call fails with
-   * `CONTAINER_STUCK`.
+   * The ID or name of the container that the call is about. If this container stays frozen, the call fails
+   * with `CONTAINER_STUCK`.
    */
   readonly container?: string;
-  /** The time limit in milliseconds of a call that takes longer than others. */
+  /** The time limit in milliseconds, if it differs from the usual time limit of calls. */
   readonly limitMs?: number;
   /**
-   * Whether a frozen container is normal during this call, because the call works on a frozen container or
-   * freezes it itself. Such a call does not fail with `CONTAINER_STUCK`.
+   * Whether the call works on a frozen container, or freezes the container itself. Such a call does not fail
+   * with `CONTAINER_STUCK`.
    */
   readonly isForFrozen?: boolean;
 }
 
 /**
- * Calls the engine through dockerode and translates its failures. Without an answer in time, aborts the
- * signal of the call with the error as reason.
+ * Calls the engine through dockerode, and converts the engine's errors into swarm's errors. If the engine
+ * does not answer in time, aborts the signal that `call` received.
  */
 export type CallEngine = <Result>(
   meaning: TimedCallDescription,
@@ -45,8 +48,8 @@ export interface CallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   /**
-   * Kills the programs that are just starting in a container, if this process may do so. Returns how many it
-   * killed.
+   * Kills the runtime processes that are starting a program in a container. Returns how many were killed: 0
+   * if this process must not kill them.
    */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
@@ -74,7 +77,7 @@ export function createEngineCaller(deps: CallerDeps): CallEngine {
   };
 }
 
-/** Resolves with an error if a call takes too long. Rejects when the call is done. */
+/** Resolves with an error when a call exceeds its time limit. Rejects if `done` aborts first. */
 async function watch(
   deps: CallerDeps,
   { container, operation, isForFrozen = false, limitMs }: TimedCallDescription,
@@ -113,8 +116,8 @@ async function findFrozen(deps: CallerDeps, container: string): Promise<string |
 }
 
 /**
- * Lists the frozen containers. An engine that no longer answers calls about a frozen container still lists
- * it. Returns null if the engine does not answer.
+ * Lists the frozen containers, or returns null if the engine does not answer. The list works even if calls
+ * about one frozen container get no answer.
  */
 async function listFrozen({ docker }: CallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });

@@ -4,7 +4,9 @@ import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
 import { isOwnProfile, seccompOption } from "./seccomp-profile.ts";
 
-/** The confinement of an inspected container. dockerode's types lack some of these fields. */
+/**
+ * The part of an inspected container that `findBreaches` checks. dockerode's types lack some of these fields.
+ */
 interface Inspected {
   readonly HostConfig: Docker.HostConfig & {
     readonly MaskedPaths?: string[] | null | undefined;
@@ -19,15 +21,15 @@ interface Inspected {
 export interface BreachOptions {
   readonly limitsSwap?: boolean;
   /**
-   * The seccomp profile with which a new container was created. Null if the container has the engine's own
-   * profile or is not new.
+   * The seccomp profile that swarm gave to a new container. Null for an existing container, and for a
+   * container with the engine's own profile.
    */
   readonly profile?: string | null;
 }
 
 /**
- * The paths that every engine hides from containers (`hidden`) or makes read-only (`readOnly`), if the kernel
- * has them.
+ * Paths that every engine hides from containers (`hidden`) or mounts read-only (`readOnly`). A kernel may
+ * lack some of these paths.
  */
 const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
 const readOnly: readonly string[] = [
@@ -39,8 +41,8 @@ const readOnly: readonly string[] = [
 ];
 
 /**
- * Finds all points at which a created container is weaker than its spec. The engine's defaults, plugins and
- * other clients can add settings that the spec does not contain.
+ * Finds all settings that make a created container less confined than its spec. Such settings can come from
+ * the engine's defaults, from plugins or from other clients.
  */
 export function findBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,

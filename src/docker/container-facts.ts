@@ -19,7 +19,7 @@ export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }
   };
 }
 
-/** Parses a time of the engine. Returns null for the year 1, which the engine writes for "never". */
+/** Parses a time that the engine reported. Returns null for the year 1, which means "never". */
 function timeOf(text: string): Date | null {
   return text.startsWith("0001-") ? null : new Date(text);
 }

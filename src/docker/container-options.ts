@@ -4,8 +4,8 @@ import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/
 import { seccompOption } from "./seccomp-profile.ts";
 
 /**
- * Converts a spec into the engine's options for a new container. The engine's defaults decide the rest, so
- * `container-breaches.ts` checks the created container.
+ * Converts a spec into the engine's options for a new container. `container-breaches.ts` later checks the
+ * created container, because the engine's defaults also affect it.
  */
 export function containerOptions(
   spec: ContainerSpec,

@@ -4,16 +4,17 @@ import type { OutputChunk } from "../ports/containers.ts";
 const headerBytes = 8;
 
 /**
- * The type of a frame in which the engine reports an error of its own, between frames of the program's
+ * The frame type for errors of the engine itself. Such frames can come between the frames of the program's
  * output.
  */
 const engineError = 3;
 
 /**
- * Splits the framed output of a program that runs without a terminal. The engine sends stdout and stderr as
- * frames of a type, three zeros, a length and the bytes. Unlike dockerode's demultiplexer, this one has
- * back-pressure: it reads only on demand. Throws if the stream ends inside a frame, because the connection
- * then broke.
+ * Splits the output of a program without a terminal into stdout and stderr. Unlike dockerode's demultiplexer,
+ * reads the source only on demand. Throws if the stream ends inside a frame, because the connection then
+ * broke.
+ *
+ * A frame consists of a type, three zero bytes, the length, and the program's bytes.
  */
 export async function* demultiplex(
   source: AsyncIterable<Uint8Array>,

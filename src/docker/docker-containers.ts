@@ -28,13 +28,11 @@ export interface DockerDeps {
 }
 
 const cleanUpMs = 15_000;
-/**
- * The interval in milliseconds at which to retry a removal while another client removes the same container.
- */
+/** The interval in milliseconds between two tries to remove a container that another client is removing. */
 const retryMs = 100;
-/** The time limit in milliseconds to start a sandbox on a busy machine, or to count its files. */
+/** The time limit in milliseconds of a slow call, such as to start a sandbox on a busy machine. */
 const slowMs = 120_000;
-/** The time limit in milliseconds to move or remove many files. */
+/** The time limit in milliseconds of a call that copies or removes many files. */
 const longMs = 600_000;
 
 /** Gives access to the containers of a Docker-compatible engine. */
@@ -295,22 +293,25 @@ export function dockerContainers(deps: DockerDeps): Containers {
   };
 
   /**
-   * Removes the container of a spec, but only if the container never ran. A container that ran may hold work.
+   * Removes the container of a spec if the container has never run. Keeps a container that has run, because
+   * it may contain work.
    */
   async function removeUnstarted(spec: ContainerSpec): Promise<void> {
     const found = await findSame(spec);
     if (found?.State.Status === "created") await removeNow(found.Id);
   }
 
-  /** Removes a container even if the caller's signal is aborted, with a time limit of its own. */
+  /**
+   * Removes a container with a time limit of its own, even if the caller's signal is aborted. Ignores errors.
+   */
   async function removeNow(id: string): Promise<void> {
     await removeContainer(docker, id, AbortSignal.timeout(cleanUpMs)).catch(() => {});
   }
 }
 
 /**
- * Removes a container; a container that is gone is no error. If another client is removing the container,
- * waits until that removal ends, because the container's volumes are in use until then.
+ * Removes a container, and ignores that the container does not exist. If another client is removing the
+ * container, waits for that removal, which also frees the container's volumes.
  */
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
@@ -353,7 +354,7 @@ function unless(status: number): (error: unknown) => null {
 }
 
 /**
- * Extracts a container's state from an engine's message, for example `paused` from `Container 1ab… is
+ * Extracts the container's state from an error message of the engine: `paused` from `Container 1ab… is
  * paused`.
  */
 function stateIn(reason: string): string {

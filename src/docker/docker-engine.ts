@@ -9,8 +9,8 @@ import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
   /**
-   * Loads the host's functions that an opened engine needs. Called only when the engine is opened, like the
-   * load of dockerode.
+   * Loads the host functions of an engine. Called when the engine is opened, so that commands without an open
+   * engine start faster.
    */
   readonly hostFunctions: () => Promise<EngineHostFunctions>;
 }
@@ -52,8 +52,8 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
   };
 
   /**
-   * The memory limit in bytes of each running container, by ID. The engine's lists lack this limit, and it
-   * never changes.
+   * The memory limit in bytes of each running container, by ID. This cache saves requests, because the
+   * engine's list of containers lacks the limit.
    */
   const memoryLimits = new Map<string, number>();
   const memoryLimitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
@@ -148,8 +148,8 @@ function parseAnswer(body: string): Record<string, unknown> | null {
 }
 
 /**
- * Extracts an engine's components and their versions. With Debian's packages, only the commit field holds the
- * package's revision.
+ * Extracts an engine's components and their versions. Uses the commit field as the version if that field also
+ * has the revision of Debian's package.
  */
 function partsIn({ Components }: Record<string, unknown>): EnginePart[] {
   return (Array.isArray(Components) ? Components : []).flatMap((component) => {
@@ -184,8 +184,8 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
 }
 
 /**
- * Finds the builder of an engine. Docker offers BuildKit since API version 1.39, whatever default it reports;
- * other engines announce BuildKit in a header.
+ * Finds the builder of an engine: BuildKit or the classic builder. Docker has BuildKit since API version
+ * 1.39; other engines announce BuildKit in an HTTP header.
  */
 function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
   if (headers["builder-version"] === "2") return "buildkit";

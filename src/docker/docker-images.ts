@@ -141,8 +141,8 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
   };
 
   /**
-   * Sends a POST request with a body and yields the answer. Does not use dockerode's own methods, because
-   * these open a BuildKit session, which sometimes fails.
+   * Sends a POST request with a body and yields the answer. dockerode's own methods open a BuildKit session,
+   * which sometimes fails.
    */
   async function* upload(
     { modem }: Docker,

@@ -5,7 +5,7 @@ import { refuseInvalidImage, refuseInvalidName } from "./refuse-name.ts";
 import { sendOnlyTo } from "./send-request.ts";
 
 /**
- * The time limit in milliseconds of a call without a signal: not every method of dockerode takes a signal.
+ * The time limit in milliseconds of a call without an abort signal. Some methods of dockerode take no signal.
  */
 const maxMs = 120_000;
 
@@ -40,7 +40,8 @@ export function dockerodeAt(endpoint: string): Docker {
 }
 
 /**
- * Makes a dockerode client refuse invalid IDs and names, because dockerode puts them into the URL unescaped.
+ * Makes a dockerode client throw for invalid IDs and names. dockerode itself would put them into the URL
+ * unescaped.
  */
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
@@ -66,12 +67,15 @@ function refuseAddresses(docker: Docker): void {
   };
 }
 
-/** Returns the signal as an option for dockerode; the result is empty without a signal. */
+/** Returns dockerode's option for the signal, or no option if the signal is undefined. */
 export function abortOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 
-/** Parses an answer as JSON. Returns the answer's bytes if it is no JSON, as dockerode does. */
+/**
+ * Returns the JSON value in an HTTP answer, or the answer's bytes if they are not JSON. dockerode does the
+ * same.
+ */
 async function readWhole(answer: IncomingMessage): Promise<object> {
   const bytes = Buffer.concat(await answer.toArray());
   try {

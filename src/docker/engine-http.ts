@@ -3,8 +3,8 @@ import { request as httpRequest, type RequestOptions } from "node:http";
 import { join } from "node:path";
 
 /**
- * A plain call to an engine's API. Commands that must be quick use it, because dockerode alone takes a tenth
- * of a second to load.
+ * A request to an engine's API without dockerode. Quick commands use it, because dockerode takes a tenth of a
+ * second to load.
  */
 export interface EngineCall {
   readonly path: string;

@@ -11,7 +11,7 @@ export interface FreezeDeps {
   readonly gate: ContainerPauseLock;
 }
 
-/** Runs an operation that freezes a container. First waits until no program is starting in that container. */
+/** Runs an operation that freezes a container, once no program is starting in that container. */
 export async function freezeExclusively<Result>(
   { docker, gate }: FreezeDeps,
   id: string,
@@ -25,9 +25,11 @@ export async function freezeExclusively<Result>(
 }
 
 /**
- * Resolves when no program is starting in a container. The pause gate does not cover programs that another
- * user starts, nor programs whose starting process was killed. Throws after a timeout: to freeze the
- * container now could freeze it forever.
+ * Resolves when no program is starting in a container. Throws after a timeout, because a freeze during such a
+ * start could freeze the container forever.
+ *
+ * The pause gate alone is not enough: it misses programs that another user starts, and programs whose
+ * starting process was killed.
  */
 async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {

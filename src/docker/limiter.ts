@@ -1,10 +1,13 @@
 export interface LimiterOptions {
-  /** Whether this call goes before all waiting calls that are not marked as first. */
+  /** Whether this call goes before all waiting calls without `isPriority`. */
   readonly isPriority?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Limits how many calls run at the same time. The other calls wait in a FIFO queue. */
+/**
+ * Limits how many calls run at the same time. Further calls wait in a FIFO queue, in which calls with
+ * `isPriority` come first.
+ */
 export function createConcurrencyLimiter(
   width: () => Promise<number>,
 ): <Result>(work: () => Promise<Result>, turn?: LimiterOptions) => Promise<Result> {
@@ -36,7 +39,10 @@ export function createConcurrencyLimiter(
     signal?.removeEventListener("abort", giveUp);
   };
 
-  /** Gives a slot to the next call in the queue, so that a new call cannot take the slot first. */
+  /**
+   * Passes the slot of an ended call directly to the next waiting call, so that no new call can take the
+   * slot.
+   */
   const leave = (): void => {
     const next = lanes.first.shift() ?? lanes.others.shift();
     if (next) next();

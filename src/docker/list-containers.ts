@@ -53,7 +53,7 @@ const ownStates: readonly LabelledContainer["state"][] = [
   "exited",
 ];
 
-/** Podman's own names for some container states. A state in neither list counts as dead. */
+/** Maps Podman's own names of container states to Docker's names. An unknown state counts as dead. */
 const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
   configured: "created",
   initialized: "created",

@@ -6,17 +6,17 @@ import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { dockerodeAt } from "./dockerode-at.ts";
 
-/** Functions of the host that the engine's code needs. */
+/** Functions outside the engine's API that the engine's code calls on this machine. */
 export interface EngineHostFunctions {
   readonly gate: ContainerPauseLock;
   /**
-   * Kills the programs that are just starting in a container, if this process may do so. Returns how many it
-   * killed.
+   * Kills the runtime processes that are starting a program in a container. Returns how many were killed: 0
+   * if this process must not kill them.
    */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
-/** Opens the functions of an engine that need dockerode. */
+/** Returns the operations of an engine that need dockerode. */
 export function openDockerEngine(
   endpoint: string,
   { gate, killStartingPrograms }: EngineHostFunctions,

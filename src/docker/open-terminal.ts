@@ -4,8 +4,8 @@ import { abortOption } from "./dockerode-at.ts";
 import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
 /**
- * The maximum number of tries to resize. The engine answers a start before the program has a terminal, so
- * early tries fail.
+ * The maximum number of tries to resize a terminal. Early tries fail, because the engine reports a program as
+ * started before its terminal exists.
  */
 const resizes = 20;
 const againMs = 25;
@@ -23,7 +23,7 @@ export async function openTerminal(
   const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
   let wanted: TerminalSize = { columns, rows };
 
-  /** Resizes the terminal. If all tries fail, ignores that: a wrong size is no reason to end the session. */
+  /** Resizes the terminal. Ignores a final failure, because a terminal of the wrong size is still usable. */
   const resize = async (size: TerminalSize): Promise<void> => {
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
@@ -69,8 +69,7 @@ export async function openTerminal(
 
 /**
  * Resolves with true when the program or its container has ended, or with false when the caller stops
- * reading. Polling is necessary: some runtimes do not close a terminal when its container ends, and then even
- * Ctrl-C would not free the user.
+ * reading. Polls the engine, because some runtimes leave the connection open after the container has ended.
  */
 async function endOf(
   { docker }: Pick<ExecDeps, "docker">,

@@ -15,8 +15,9 @@ interface ProbeFile {
 const repository = "aimi-sandbox";
 
 /**
- * Creates the image in which the probe runs, unless it exists. The image contains only Node and the adapter,
- * copied from this machine, so it needs no registry. The tag identifies the versions of Node and the adapter.
+ * Creates the probe image from this machine's files (Node, its libraries and the adapter), so that no
+ * registry is needed. Uses an existing image if its tag has the same checksum of Node's version and the
+ * adapter.
  */
 export async function ensureProbeImage(
   docker: Docker,

@@ -22,8 +22,8 @@ export interface ProbeDeps {
 }
 
 /**
- * Runs `adapter probe` in a container under a runtime, confined as an agent would be, and returns its
- * findings.
+ * Runs the adapter's probe in a container with this runtime and with an agent's confinement. Returns the
+ * probe's findings.
  */
 export async function probeRuntime(
   { adapterFile, parseProbe }: ProbeDeps,
@@ -52,8 +52,8 @@ export async function probeRuntime(
 const making = new Map<string, Promise<string>>();
 
 /**
- * Runs at most one image import per engine. Runtimes are probed in parallel, and each would otherwise import
- * the same image.
+ * Runs at most one image import per engine at a time. Runtimes are probed in parallel, and each probe would
+ * otherwise import the image.
  */
 function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<string> {
   const made = making.get(endpoint) ?? make().finally(() => making.delete(endpoint));
@@ -62,8 +62,8 @@ function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<stri
 }
 
 /**
- * Finds the base image, if it contains the same adapter as this installation. There the probe can also try
- * the agents' tools. Returns the image's ID, or null.
+ * Returns the ID of the base image if the image contains this installation's adapter, otherwise null. In the
+ * base image, the probe can also test the agents' tools.
  */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
   const adapter = createHash("sha256")
@@ -117,8 +117,8 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
 }
 
 /**
- * Splits the framed output of Docker. Without a terminal, each frame has a type, three zeros, a length and
- * the bytes.
+ * Splits Docker's multiplexed log output into stdout and stderr. Each frame has a stream type, three zero
+ * bytes, a length and the payload.
  */
 function split(frames: Buffer): { stdout: string; stderr: string } {
   const texts = { 1: "", 2: "" } as Record<number, string>;

@@ -3,7 +3,7 @@ import { isEngineIdOrName } from "../domain/engine-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
-/** Refuses the name of a new object unless it has the form of `swarm`'s names. */
+/** Throws unless a name has the form that swarm gives to its containers, volumes and networks. */
 export function requireSwarmName(name: string): void {
   if (!isContainerName(name))
     refuse(
@@ -12,9 +12,7 @@ export function requireSwarmName(name: string): void {
     );
 }
 
-/**
- * Refuses an ID or a name that no engine would give. In the URL of a request, it could lead to another path.
- */
+/** Throws if no engine would give this ID or name. In a request's URL, such a text could change the path. */
 export function refuseInvalidName(name: string): void {
   if (!isEngineIdOrName(name))
     refuse(

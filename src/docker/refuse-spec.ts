@@ -3,7 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
 import { refuseInvalidImage, requireSwarmName } from "./refuse-name.ts";
 
-/** Refuses a container spec that must never reach an engine. */
+/** Throws if a container spec is malformed or could give the container access to the host. */
 export function refuseUnsafeSpec({
   name,
   image,

@@ -19,15 +19,15 @@ interface Rule {
 
 export interface ProfileOptions {
   /**
-   * Whether the container may call `socketcall`, with which older 32-bit programs open sockets. No filter can
-   * see the socket's address family in that call.
+   * Whether the container may call `socketcall`, which older 32-bit programs use to open sockets. A seccomp
+   * filter cannot see the address family that such a call requests.
    */
   readonly programs32Bit?: boolean | undefined;
 }
 
 /**
- * The allowed address families of sockets: unix, inet, inet6, netlink, packet. Others reach kernel drivers
- * that no agent needs, and some of them reach out of the sandbox.
+ * The allowed address families of sockets: unix, inet, inet6, netlink, packet. Sockets of the other families
+ * reach kernel drivers that no agent needs, and some reach out of the sandbox.
  */
 const families: readonly number[] = [1, 2, 10, 16, 17];
 /**
@@ -35,7 +35,7 @@ const families: readonly number[] = [1, 2, 10, 16, 17];
  * query for the present personality.
  */
 const personalities: readonly number[] = [0, 8, 0x20000, 0x20008, 0xffffffff];
-/** The flags of `clone` that create new namespaces, of all kinds together. */
+/** A bit mask of all flags with which `clone` creates a new namespace. */
 const namespaceFlags = 0x7e020000;
 const notThere = 38;
 
@@ -49,9 +49,9 @@ const answerNotThere = (name: string): Rule => ({
 });
 
 /**
- * Creates the seccomp profile of `swarm`'s containers in the engine's format. A system call that the profile
- * does not name fails with EPERM. The profile has no rules for capabilities, because no such container has a
- * capability that allows further calls.
+ * Creates the seccomp profile of swarm's containers in the engine's format. A system call that the profile
+ * does not list fails with EPERM. The profile has no rules for capabilities, because swarm's containers have
+ * no capability that would allow further calls.
  */
 export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
   const rules: Rule[] = [
@@ -86,8 +86,8 @@ export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): 
 }
 
 /**
- * The SHA-256 digests of all profiles so far. If you change the profile, add its digest and keep the earlier
- * ones.
+ * The SHA-256 digests of the current profile and of all earlier profiles. If you change the profile, add the
+ * new digest and remove none.
  */
 const knownDigests = {
   strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
@@ -95,8 +95,8 @@ const knownDigests = {
 };
 
 /**
- * Returns whether a security option is one of `swarm`'s own profiles and allows no more than the spec
- * requests.
+ * Returns whether a security option is one of swarm's own seccomp profiles. The profile for 32-bit programs
+ * counts only if the spec requests it.
  */
 export function isOwnProfile(option: string, { programs32Bit = false }: ProfileOptions): boolean {
   if (!option.startsWith(prefix)) return false;

@@ -12,7 +12,7 @@ import type { connectionTo } from "./engine-http.ts";
 type Body = string | Buffer | Readable | undefined;
 type Callback = (error: Error | null, answer: unknown) => void;
 
-/** Options with which dockerode says how to handle an answer. */
+/** Dockerode's options for how to handle the response to a request. */
 interface Expected {
   readonly hijack?: boolean;
   readonly openStdin?: boolean;
@@ -38,8 +38,8 @@ interface Modem {
 }
 
 /**
- * Makes a dockerode client send its requests to one engine only. dockerode's own sender follows a redirect to
- * any host, and an error there ends the process. With this function, a redirect is an unexpected answer.
+ * Makes a dockerode client refuse redirects, so that its requests reach only this engine. By default,
+ * dockerode follows a redirect to any host, and a connection error at that host ends the process.
  */
 export function sendOnlyTo(
   { options: connection, secure }: ReturnType<typeof connectionTo>,

@@ -112,7 +112,10 @@ export async function startExec(
   };
 }
 
-/** Resolves when a started program has a process, or has ended without one. */
+/**
+ * Resolves when the engine reports the program's process ID or exit code, or when the connection closes
+ * before the program runs.
+ */
 async function hasBegun(
   { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
   signal: AbortSignal,
@@ -125,7 +128,8 @@ async function hasBegun(
 }
 
 /**
- * Resolves when the socket drains or closes. Its output and exit code tell the caller about a closed socket.
+ * Resolves when the socket can take more bytes, or closes. The caller learns that the socket closed when it
+ * reads the output or the exit code.
  */
 function drainedOrClosed(socket: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -138,8 +142,8 @@ function drainedOrClosed(socket: Duplex): Promise<void> {
 }
 
 /**
- * Polls the exit code of a program. The engine closes the stream a moment before it knows the exit code, and
- * never knows it if the container ended.
+ * Polls the program's exit code, which the engine knows only a moment after it closes the stream. If the
+ * container has ended, the engine may never know the exit code.
  */
 async function exitOf(
   { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
@@ -163,9 +167,9 @@ async function exitOf(
 }
 
 /**
- * Returns the state of the container if it ended together with the program, or null if it keeps running. When
- * a container ends, all its programs are killed, and the engine reports their ends first. So after a kill,
- * waits a moment for the container's end.
+ * Returns the container's state if the container ended together with the program; null if the container still
+ * runs. After a kill, polls for a while, because the engine reports the end of programs before the end of
+ * their container.
  */
 async function stateAfter(
   { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },

@@ -1,6 +1,9 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The operation of a call, and the errors that the engine's status codes mean for it. */
+/**
+ * Describes a call to the engine for error messages: the call's operation, and the errors for the engine's
+ * status codes.
+ */
 export interface CallDescription {
   readonly operation: string;
   /** Creates the error if an object does not exist (HTTP 404). */
@@ -18,8 +21,8 @@ const silent: readonly string[] = [
 ];
 
 /**
- * Translates an engine's failure into a `SwarmError`. Only this function knows what the engine's status codes
- * and a broken socket mean.
+ * Translates a failed call to the engine into a `SwarmError`, by the HTTP status code or the connection's
+ * error. If the caller aborted the call, returns the reason of the abort.
  */
 export function translateFailure(
   endpoint: string,

@@ -45,8 +45,8 @@ export const maxLineBytesToHost: number = 64 * 1024;
 /** The maximum length of a line to the adapter, in bytes, including the line break. */
 export const maxLineBytesToAdapter: number = 8 * 1024 * 1024;
 /**
- * The maximum nesting depth of the JSON in messages to the host. Valid messages to the host nest at most five levels
- * deep; only task requests, which go to the adapter, nest deeper.
+ * The maximum nesting depth of JSON in messages to the host. Valid messages to the host nest at most five
+ * levels.
  */
 export const maxJsonDepthToHost = 32;
 

@@ -2,7 +2,7 @@ import { cleanText } from "./clean-text.ts";
 import type { ModelApi } from "./endpoint-words.ts";
 import { needsModelApi } from "./worker-network.ts";
 
-/** An agent, as named in a task file, in the settings or in a task request. */
+/** An agent as specified by a task file, the settings or a task request. */
 export interface AgentSpec {
   readonly kind: string;
   readonly command?: readonly string[];
@@ -13,7 +13,7 @@ export interface AgentSpec {
 /** A model provider, with the names of the environment variables for its credentials and its address. */
 export interface ModelProvider {
   readonly name: ModelApi;
-  /** The variable with the base URL of the provider's API; `companions` contains it, too. */
+  /** The variable with the base URL of the provider's API. `plainVariables` contains this variable, too. */
   readonly address: string;
   /**
    * Variables with a credential, in the agents' own order of preference. swarm uses the first one that is set.
@@ -52,7 +52,8 @@ const google: ModelProvider = {
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
 /**
- * Known programs that speak the Agent Client Protocol. Paths are not known: a path could name any program.
+ * Known programs that speak the Agent Client Protocol, by bare name. A path never matches, because any
+ * program could be at the path.
  */
 const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   "claude-agent-acp": { providers: [anthropic], inImage: "claude-acp" },
@@ -72,13 +73,13 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
 export interface AgentVariables {
   readonly agent: string;
   readonly variables: readonly string[];
-  /** If no credential is set: the variables of which the agent needs one. Otherwise empty. */
+  /** The credential variables of which the user must set one; empty if no credential is missing. */
   readonly missing: readonly string[];
 }
 
 /**
- * Finds the variables that an agent receives from the user's environment; returns null if the agent calls no model.
- * Only variables in the provider tables are ever handed over. If the task file sets a credential for the agent, the
+ * Finds the variables that an agent receives from the user's environment: only those in the tables of
+ * providers. Returns null if the agent calls no model. If the task file sets a credential for the agent, the
  * agent receives none of the user's variables.
  */
 export function findAgentVariables(
@@ -96,7 +97,10 @@ export function findAgentVariables(
   return { agent: name, variables, missing };
 }
 
-/** Returns the providers that an agent calls with the user's credentials; none if its task file sets credentials. */
+/**
+ * Returns the providers that an agent calls with the user's credentials. The list is empty if the agent's
+ * task file sets a credential.
+ */
 export function providersOf(agent: AgentSpec): readonly ModelProvider[] {
   if (!needsModelApi(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
@@ -113,7 +117,7 @@ export function agentName({ kind, command }: AgentSpec): string {
   return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
 }
 
-/** Returns the access of each agent that calls a model, without duplicates. */
+/** Returns the variables of each agent that calls a model, without duplicates. */
 export function findVariablesOfAgents(
   agents: readonly AgentSpec[],
   isSet: (name: string) => boolean,

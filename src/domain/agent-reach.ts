@@ -10,7 +10,7 @@ export type AgentAccessSettings = EndpointSettings & Pick<Settings, "network" | 
 export interface AgentAccessReport {
   /** Lines that the user reads before anything starts. They contain names and addresses, but no secrets. */
   readonly lines: readonly string[];
-  /** Agents for which no credential is set, each with the variables of which the agent needs one. */
+  /** Agents without a credential, each with the variables of which the user must set one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
   /** Invalid addresses in environment variables, each as the facts of an INVALID_VALUE error. */
   readonly problems: readonly {

@@ -25,8 +25,8 @@ const maxLength = 2_000;
 const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 
 /**
- * Approves a command line only if the whole line parses as an approved command of swarm. (A search for dangerous parts
- * would miss some.) `programs` are the absolute paths of the installed `swarm`.
+ * Judges a command line. Allows only a line that as a whole parses as an approved command of swarm, because a
+ * search for dangerous parts would miss some. `programs` are the absolute paths of the installed `swarm`.
  */
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
@@ -68,15 +68,15 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
 }
 
 /**
- * The maximum number of characters of a command that are searched for danger. For danger beyond them, the user's own
- * permission rules apply.
+ * The search for dangerous actions reads at most this many characters of a command. To the rest, only the
+ * user's own permission rules apply.
  */
 const maxSearched = 20_000;
 
 /**
- * Searches any command for actions that need the user's consent, such as starting a privileged container. Returns the
- * danger, or null. A search is enough here: a false alarm only asks the user once more. Each search takes linear time,
- * because the command is untrusted input.
+ * Returns a dangerous action in a command, such as starting a privileged container, or null. A search is
+ * enough here, because a false alarm only asks the user once more. Each search takes linear time, because the
+ * command is untrusted.
  */
 function dangerIn(command: string): string | null {
   const text = command.slice(0, maxSearched);

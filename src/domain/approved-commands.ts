@@ -1,4 +1,4 @@
-/** The kind of an argument on a command line. `wordForms` has the pattern of each kind. */
+/** The kind of an argument on a command line. `argumentPatterns` has the pattern of each kind. */
 export type ArgumentKind =
   | "task file"
   | "worker"
@@ -10,7 +10,7 @@ export type ArgumentKind =
   | "swarm id";
 
 /**
- * How a command makes agents spend money on models: `begins` starts a new swarm, `goes on` continues the existing one.
+ * How a command spends money on models: `begins` starts a new swarm, `goes on` continues the current swarm.
  * Claude Code asks the user about such a command, unless the user's own settings set a budget.
  */
 export type CommandSpendingKind = "begins" | "goes on";
@@ -33,10 +33,9 @@ const policy = { "--fail-fast": null, "--max-attempts": "few", "--parallel": "fe
 const detach = { "-d": null, "--detach": null };
 
 /**
- * The commands that an agent may run without the user's consent: only those that swarm's slash commands and skill use.
- * They show a swarm, or start, resume and stop the tasks of task files within the user's settings and budget. Commands
- * that give a sandbox more rights, spend more than agreed, discard work or run a program are not listed, so that Claude
- * Code asks the user.
+ * The commands that an agent may run without the user's consent: those that swarm's slash commands and skill
+ * need. Claude Code asks the user about all other commands, for example those that give a sandbox more
+ * rights, spend more than agreed or discard work.
  */
 export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },

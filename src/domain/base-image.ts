@@ -24,7 +24,7 @@ export const agentPackages: Readonly<Record<string, string>> = {
   "codex-acp": "@agentclientprotocol/codex-acp@2.6.0",
 };
 
-/** Returns the name of the npm package with Node for an engine's CPU architecture; null if there is none. */
+/** Returns the npm package that contains Node for this CPU architecture; null if there is no such package. */
 export function nodePackageFor(architecture: string): string | null {
   switch (architecture) {
     case "x86_64":

@@ -1,5 +1,6 @@
 /**
- * Collects a text of any length, but keeps only its beginning and its end, at most `limit` characters together.
+ * Collects a text of any length, but stores at most `limit` characters: half from the text's beginning, half
+ * from its end.
  */
 export class BoundedText {
   readonly #limit: number;

@@ -13,7 +13,8 @@ export function isBranchName(name: string): boolean {
 }
 
 /**
- * Git's own refs, which git resolves before branches. They are in lower case, as some file systems ignore case.
+ * Names that git resolves to its own refs before it looks for branches. They are in lower case, to be
+ * compared with names in lower case: some file systems ignore case.
  */
 const gitsOwn: ReadonlySet<string> = new Set([
   ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
@@ -28,13 +29,14 @@ const gitsFolders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The name that `git clone` gives to the remote. The name is reserved even if the repository has no remote yet.
+ * The name that `git clone` gives to the remote. swarm creates no branch below this name, even if the
+ * repository has no remote yet.
  */
 const usualRemote = "origin";
 
 /**
- * Returns why swarm cannot put results on a branch of this name, or null if it can. Git must accept the name, and must
- * find nothing but the branch by it.
+ * Returns why swarm cannot put results on a branch of this name, or null if it can. Git must accept the name
+ * and must resolve the name only to the branch.
  */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
@@ -58,7 +60,8 @@ export const branchNameHint =
   "Use letters, digits, `-`, `_`, `.` and `/`, and begin the name with a word that git does not reserve, for example feat/login.";
 
 /**
- * Returns whether two branch names are equal, or git cannot store both because one is a folder of the other (`a`, `a/b`).
+ * Returns whether two branch names are equal, or one is a parent path of the other (`a`, `a/b`). Git cannot
+ * store both.
  */
 export function branchesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);

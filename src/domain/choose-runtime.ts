@@ -16,14 +16,17 @@ export type RuntimeChoice =
       readonly runtime: string;
       readonly level: IsolationLevel;
       readonly evidence: string;
-      /** The rejected runtimes, which come earlier in the order of preference, each with the reason. */
+      /**
+       * The runtimes that `order` has before the chosen runtime and that were rejected, each with the reason.
+       */
       readonly rejectedRuntimes: readonly string[];
     }
   | { readonly kind: "none"; readonly found: readonly string[] };
 
 /**
- * Chooses the first container runtime in `order` whose measured isolation meets the demand `wanted`. A runtime that is
- * not what its name says, or that lacks confinement, is never chosen, whatever the demand.
+ * Chooses the first container runtime in `order` that has the isolation `wanted` and in which all of an
+ * agent's tools work. If there is none and the user demands a level, some tools may fail. A runtime with a
+ * false name or with missing confinement is never chosen.
  */
 export function chooseRuntime(
   wanted: "auto" | IsolationLevel,

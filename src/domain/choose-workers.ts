@@ -9,8 +9,9 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
 };
 
 /**
- * Finds the workers that a command's arguments name, in the order of the swarm. An argument is a worker's slug, an
- * unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and `@all`. Any other throws.
+ * Finds the workers that a command's arguments name, in the order of the swarm's workers. An argument is a
+ * worker's slug, an unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and
+ * `@all`. Any other argument throws.
  */
 export function findWorkersByArguments(
   { containers }: SwarmState,

@@ -1,15 +1,15 @@
 /**
- * Characters that are invisible, move the cursor, change the writing direction or hide words: control characters, lone
- * surrogates, direction marks, zero-width characters, and the tag characters from U+E0000, which only machines read.
- * Zero-width joiners are not matched if a script or an emoji needs them.
+ * Characters that hide or reorder text: control characters, lone surrogates, direction marks, zero-width
+ * characters, and the tag characters from U+E0000. A zero-width joiner does not match if a script or an emoji
+ * needs it.
  */
 const hidden =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]|(?<![\p{Lo}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])[\u200c\u200d]|[\u200c\u200d](?![\p{Lo}\p{Extended_Pictographic}])/u;
 const allHidden = new RegExp(hidden, "gu");
 
 /**
- * Terminal control sequences. Each is matched as a whole, because its last characters are printable. A sequence begins
- * with ESC, or with one C1 control character.
+ * Terminal control sequences, which begin with ESC or a C1 control character. The pattern matches whole
+ * sequences: if only control characters were removed, the printable rest would remain.
  */
 const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b[PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[@-_]?/g;
@@ -30,8 +30,8 @@ export function cleanText(text: string, limit = 300): string {
 }
 
 /**
- * Makes a text safe to show and puts it on one line of any length, with single blanks between words, as a commit's
- * trailer needs. Returns `otherwise` if nothing is left.
+ * Makes a text safe to show, as one line of any length with single blanks between words. Returns `otherwise`
+ * if the line would be empty.
  */
 export function cleanToOneLine(text: string, otherwise: string): string {
   return cleanText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;

@@ -1,9 +1,9 @@
 import { SwarmError } from "./errors.ts";
 
 /**
- * Resolves a caller's path to an absolute path in the container. `x` and `/x` both mean `x` in the working folder; only
- * with `absolute` does `/x` mean the container's own `/x`. Throws PATH_REFUSED if the path leads out. Callers pass the
- * result as an argument of a program, never as shell text.
+ * Resolves a path to an absolute path in the container, and throws PATH_REFUSED if the path leads out of its
+ * root. With `absolute`, the root is the container's `/`. Otherwise, the root is the working folder, even for
+ * a path such as `/x`.
  */
 export function resolveContainerPath(
   workdir: string,

@@ -3,8 +3,8 @@ import type { ContainerStatus } from "./generated/swarm-state.ts";
 export type { ContainerStatus };
 
 /**
- * The allowed transitions from each status. `through running` means two transitions in one write: to `running`, then to
- * the new status. `onto` means that only `retry --onto` makes the transition.
+ * The allowed transitions from each status. `through running`: one write makes two transitions, to `running`
+ * and then to the new status. `onto`: only `retry --onto` may make the transition.
  */
 const transitions: Readonly<
   Record<ContainerStatus, Partial<Record<ContainerStatus, "yes" | "through running" | "onto">>>
@@ -25,8 +25,8 @@ export const containerStatuses: readonly ContainerStatus[] = [
 ];
 
 /**
- * Returns whether a worker's record may change its status. `onto` is true for `retry --onto`, the only way back from
- * `completed`.
+ * Returns whether a worker's record may change from one status to another. `onto` is true for `retry --onto`,
+ * the only command that changes the status `completed`.
  */
 export function canChangeStatus(
   from: ContainerStatus,
@@ -43,7 +43,10 @@ export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
   return containerStatuses.filter((to) => to !== from && canChangeStatus(from, to));
 }
 
-/** Returns whether a worker of this status has ended. Only another attempt changes such a status again. */
+/**
+ * Returns whether the status is final for the worker's attempt. Only a further attempt changes a final
+ * status.
+ */
 export function isTerminal(status: ContainerStatus): boolean {
   return status === "completed" || status === "failed";
 }

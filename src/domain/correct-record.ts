@@ -4,8 +4,8 @@ import type { Correction } from "./reconcile.ts";
 import { withRecord, withStatus } from "./swarm-state.ts";
 
 /**
- * Applies a correction to its container's record, unless the record has changed since the correction was decided. Returns
- * the same state for corrections that need more than a change of the record.
+ * Applies a correction to its container's record. Returns the state unchanged if the record has changed since
+ * the correction was decided, or if the correction needs more than a change of the record.
  */
 export function applyCorrection(
   state: SwarmState,

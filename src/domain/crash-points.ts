@@ -1,6 +1,6 @@
 /**
- * The crash points of an owner, the process that runs a swarm, in the order in which the owner passes them. Tests kill
- * the owner at each point and check that nothing is lost. Outside tests, nothing happens at these points.
+ * The points at which tests kill an owner, the process that runs a swarm, and check that nothing is lost.
+ * They are in the order in which the owner reaches them. Outside tests, they do nothing.
  */
 export const crashPoints = [
   "before-state-init",

@@ -10,7 +10,9 @@ export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): A
   return kind === "script" ? { kind, script } : { kind, command: agentCommand };
 }
 
-/** Returns what the agent of the settings lacks to run tasks that name no agent; null if it lacks nothing. */
+/**
+ * Returns what the settings lack to define the agent for tasks that name no agent; null if they lack nothing.
+ */
 export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)
     return "the agent kind script needs exactly one script below .aimi/: pass `--agent script -- script.json`, or set agentCommand in the settings";

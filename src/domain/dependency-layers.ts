@@ -21,7 +21,8 @@ export type {
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
 /**
- * The detectors of dependency layers. If one folder has several layers, they have the order of their detectors.
+ * The detectors of dependency layers. If several detectors find a layer for a folder, the layers have this
+ * order.
  */
 const detectors = [
   findJavascriptLayers,

@@ -35,8 +35,8 @@ export function readInstructions(text: string): { instructions: Instruction[]; c
 }
 
 /**
- * Returns the escape character of a Dockerfile, which the directive `escape` can set. Docker reads directives only before
- * everything else, even before comments and empty lines.
+ * Returns the escape character of a Dockerfile, which the directive `escape` can set. Docker accepts
+ * directives only at the top of the file, before all comments and empty lines.
  */
 function readEscape(lines: readonly string[]): "\\" | "`" {
   for (const line of lines) {
@@ -52,9 +52,7 @@ function isSkipped(line: string | undefined): boolean {
   return trimmed === "" || trimmed.startsWith("#");
 }
 
-/**
- * Joins the lines of a continued instruction. Comments and empty lines between them do not end the instruction.
- */
+/** Joins the lines of a continued instruction, and skips comments and empty lines between these lines. */
 function joinContinued(
   lines: readonly string[],
   start: number,
@@ -73,7 +71,10 @@ function joinContinued(
   return { joined: joined.replace(/^\uFEFF/, ""), next: at };
 }
 
-/** Returns the line after an instruction's last here-document. A here-document without its end mark does not count. */
+/**
+ * Returns the number of the line after an instruction's last here-document. Ignores a here-document that has
+ * no end marker.
+ */
 function skipHereDocuments(lines: readonly string[], start: number, name: string, argument: string): number {
   if (!/^(?:RUN|COPY|ADD|ONBUILD)$/i.test(name)) return start;
   let at = start;

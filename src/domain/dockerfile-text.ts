@@ -13,9 +13,9 @@ export function joinShellLines(lines: readonly string[]): string[] {
 }
 
 /**
- * Returns a shell line that prints a message into the output of an image's build, with a mark by which swarm recognises
- * the message. Builders also print the text of each step, which must not contain the mark: so the shell joins the mark
- * from two parts.
+ * Returns a shell line that prints a message after a mark, by which swarm recognises the message in a build's
+ * output. The shell joins the mark from two parts: builders also print the shell line itself, in which swarm
+ * must not find the mark.
  */
 export function echoMarkedMessage(mark: string, text: string): string {
   return `echo "${mark.slice(0, 4)}""${mark.slice(4)} ${text}"`;

@@ -27,7 +27,10 @@ export function gatewayEnvironment(agent: AgentSpec, access: GatewayAccess): Var
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
-/** The variables of known agent programs, by bare name. Paths are not known: a path could name any program. */
+/**
+ * The variables of known agent programs, by bare name. A path never matches, because any program could be at
+ * the path.
+ */
 const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
   claude: claudeVariables,
   "claude-agent-acp": claudeVariables,
@@ -49,9 +52,9 @@ function programOf({ kind, command }: AgentSpec): string {
 }
 
 /**
- * Puts the gateway's token into ANTHROPIC_AUTH_TOKEN. As an API key, the unknown token would make Claude Code ask its
- * user. As a subscription's token, it would make Claude Code expect the real API and call more of that API. With
- * ANTHROPIC_AUTH_TOKEN, the requests are the same as with an API key.
+ * Returns the variables for Claude Code, which treats the gateway's token in ANTHROPIC_AUTH_TOKEN like an API
+ * key. It would ask its user about an unknown API key. With a subscription's token, it would expect the real
+ * API and call more of that API.
  */
 function claudeVariables(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
@@ -67,8 +70,8 @@ function claudeVariables(access: GatewayAccess): Variables {
 const codexKey = "OPENAI_API_KEY";
 
 /**
- * Codex has no variable for the address of the API. But `codex-acp`, which connects Codex to the Agent Client Protocol,
- * reads settings from CODEX_CONFIG.
+ * Returns the variables for Codex, which has no variable for the API's address. `codex-acp`, which connects
+ * Codex to the Agent Client Protocol, reads the address from CODEX_CONFIG.
  */
 function codexVariables(access: GatewayAccess): Variables {
   const provider = codexProvider(access);
@@ -78,8 +81,8 @@ function codexVariables(access: GatewayAccess): Variables {
 }
 
 /**
- * Describes the gateway to Codex as a provider named `aimi`. For its built-in provider `openai`, Codex would demand a
- * login and try a WebSocket first.
+ * Describes the gateway to Codex as a provider named `aimi`. With the built-in provider `openai`, Codex would
+ * demand a login and first try a WebSocket.
  */
 function codexProvider(access: GatewayAccess): Variables | null {
   const address = addressOf("openai", access);
@@ -110,8 +113,8 @@ function opencodeVariables(access: GatewayAccess): Variables {
 }
 
 /**
- * Returns the variables for a program that swarm does not know: the usual variables of each API, and an address and a
- * key for each endpoint that is not named like its API.
+ * Returns the variables for a program that swarm does not know: the usual variables of each API, and a URL
+ * and a key for each endpoint whose name differs from the API's name.
  */
 function commonVariables(access: GatewayAccess): Variables {
   const { url, token, endpoints } = access;
@@ -139,8 +142,8 @@ function commonOf(api: Api, access: GatewayAccess): Variables {
 }
 
 /**
- * Returns the URL of an API at the gateway: that of the endpoint named like the API, else that of the first endpoint
- * with this API; null if there is none.
+ * Returns the gateway's URL for an API; null if no endpoint has this API. Prefers the endpoint with the API's
+ * own name.
  */
 function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
@@ -149,8 +152,8 @@ function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
 }
 
 /**
- * Returns the proxy variables. They are set even if no host is allowed: the gateway refuses a connection at once, while
- * a connection without a route would wait for its timeout.
+ * Returns the proxy variables, even if no host is allowed: the gateway refuses a connection at once, while a
+ * connection without the proxy would wait for its timeout.
  */
 function tunnelVariables({ url, token }: GatewayAccess): Variables {
   const proxy = url.replace("://", `://worker:${token}@`);

@@ -91,9 +91,9 @@ export function parseAllowList(words: readonly string[]): ParsedAllowList {
 }
 
 /**
- * Parses a host name with an optional port; returns the problem, as a text, if the word is invalid. IP addresses are
- * refused: an address does not identify the server, and the gateway would have to recognise every spelling of an address
- * that some library accepts.
+ * Parses a host name with an optional port; returns the problem, as a text, if the word is invalid. IP
+ * addresses are refused: an address does not identify the server, and can be spelled in more ways than the
+ * gateway could recognise.
  */
 function parseHost(word: string): AllowedHost | string {
   // This check must come before `toLowerCase`, which turns the Kelvin sign (U+212A) into a `k`.

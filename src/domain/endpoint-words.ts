@@ -19,8 +19,8 @@ export interface ParsedUpstream {
   readonly headers: Readonly<Record<string, HeaderPlan>>;
   readonly api: ModelApi | null;
   /**
-   * Names of headers and query parameters that the gateway forwards, in addition to those that known agents send. Each
-   * name is there as written and in lower case.
+   * Names of headers and query parameters that the gateway forwards, in addition to those that known agents
+   * send. The list has each name twice: as written, and in lower case.
    */
   readonly pass: readonly string[];
 }
@@ -56,8 +56,8 @@ export function redactEndpoint(text: string): string {
 }
 
 /**
- * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns the form that is
- * expected instead.
+ * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns a description
+ * of the expected form instead.
  */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
@@ -117,8 +117,8 @@ const ofConnections: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Names of headers that the gateway never forwards. They would change the meaning of a request, or the encoding of the
- * answer, which the gateway searches for leaked keys.
+ * Names of headers that the gateway never forwards. Some change the meaning of a request. Others change the
+ * encoding of the response, in which the gateway could then find no leaked keys.
  */
 const neverPassed: ReadonlySet<string> = new Set([
   ...ofConnections,
@@ -142,7 +142,8 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
 }
 
 /**
- * Returns whether a host name means the caller's own machine, so that a container that calls it reaches itself.
+ * Returns whether a host name or an IP address means the local machine. In a container, it would mean the
+ * container itself.
  */
 function isThisMachine(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, "");

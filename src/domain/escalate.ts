@@ -1,8 +1,8 @@
 import type { AgentChoice } from "./generated/tasks.ts";
 
 /**
- * Returns the agent for an attempt, with the attempt's model. The first entry of `ladder` is for the second attempt, the
- * next one for the third, and the last one for all further attempts. An entry is `model=NAME`.
+ * Returns the agent with the model for this attempt. The entries of `ladder`, each `model=NAME`, apply to the
+ * second attempt, the third and so on. The last entry applies to all further attempts, too.
  */
 export function agentForAttempt(agent: AgentChoice, ladder: readonly string[], attempt: number): AgentChoice {
   const word = ladder[Math.min(attempt - 2, ladder.length - 1)];

@@ -4,7 +4,10 @@ import { workerSlug } from "./slug.ts";
 import type { SwarmState } from "./swarm-state.ts";
 
 export interface EventSelection {
-  /** The user's argument that names a worker; null for events of all workers and of the whole swarm. */
+  /**
+   * The argument with which the user chose a worker; null for the events of all workers and of the swarm
+   * itself.
+   */
   readonly worker: string | null;
   /** The id of a swarm, a prefix of an id, or `all`; null for the current swarm. */
   readonly swarm: string | null;
@@ -16,8 +19,9 @@ export const eventKinds = ["model", "egress"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /**
- * Returns a function that tells whether an event is chosen. If the choice names no swarm, the function chooses events of
- * the current swarm, and events of any swarm after `now`. If there is no current swarm, it chooses events of all swarms.
+ * Returns a function that tells whether an event matches the selection. If the selection has no swarm, events
+ * of the current swarm match, and all events after `now`. Without a current swarm, the events of all swarms
+ * match.
  */
 export function eventFilter(
   state: SwarmState | null,

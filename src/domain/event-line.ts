@@ -28,8 +28,8 @@ const maxNameLength = 60;
 const reservedNames: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
 /**
- * Formats an event as one line of JSON with a line break. The line is safe to show, and never longer than
- * `maxEventLineLength`.
+ * Formats an event as one line of JSON with a line break. The line is safe to show, and has at most
+ * `maxEventLineBytes` bytes.
  */
 export function eventLine(
   { event, worker, ...facts }: EventFacts,
@@ -53,7 +53,7 @@ export function eventLine(
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }
 
-/** Copies a value into JSON values, with texts, lists and nesting cut to the bounds. */
+/** Copies a value as JSON, and cuts texts, lists and deep nesting to their maximum sizes. */
 class Cutter {
   isCut = false;
   readonly #bounds: Bounds;

@@ -13,7 +13,10 @@ export interface ReworkRequest {
   readonly checks: readonly string[];
 }
 
-/** A stored rework request of the user. The request applies to an attempt that continues from `commit`. */
+/**
+ * The user's rework request, stored for an attempt. The request applies only if the attempt continues from
+ * `commit`.
+ */
 export interface StoredReworkRequest extends ReworkRequest {
   readonly commit: string;
 }
@@ -21,8 +24,8 @@ export interface StoredReworkRequest extends ReworkRequest {
 const maxOutputLength = 6_000;
 
 /**
- * Makes the rework request for a worker whose result broke a check in fresh sandboxes. Returns null if the verdict is not
- * `broken`.
+ * Makes the rework request for a worker whose result fails a check in a fresh sandbox. Returns null if the
+ * verdict is not `broken`.
  */
 export function reworkRequestFromProof(
   { checks, stories, verdict }: ProofReport,
@@ -48,8 +51,8 @@ Your changes are still in the repository.`;
 }
 
 /**
- * Makes the rework request for a result that a merge set aside. In the next attempt, the agent starts from the merged
- * tree.
+ * Makes the rework request for a result that a merge set aside, that is, did not include. In the next
+ * attempt, the agent starts from the merge of this result and the branch.
  */
 export function reworkRequestFromMerge(
   { reason, with: others, check }: MergedWorker,
@@ -64,7 +67,7 @@ export function reworkRequestFromMerge(
     /** True if the check command fails even without any of the merged results. */
     readonly failsOnBase: boolean;
     readonly branch: string;
-    /** The paths of the files in which the result and the branch conflict now. */
+    /** The paths of the files in which the result conflicts with the branch. */
     readonly conflicts: readonly string[];
     readonly record: Pick<ContainerRecord, "stories">;
   },

@@ -1,5 +1,5 @@
 /**
- * The exit codes of the program `swarm`. Failures with the same kind of remedy have the same code.
+ * The exit codes of the program `swarm`. Failures that the user can fix in the same way share an exit code.
  */
 export const exitCodes = {
   done: 0,

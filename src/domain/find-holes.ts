@@ -7,7 +7,7 @@ export interface EnginePart {
   readonly version: string;
 }
 
-/** Finds the known vulnerabilities of an engine's component in its version. */
+/** Finds the known vulnerabilities in this version of an engine's component. */
 export function findVulnerabilities({ name, version }: EnginePart): KnownVulnerability[] {
   return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
@@ -29,7 +29,10 @@ function lineOf(version: string): string {
   return upstreamOf(version).split(".").slice(0, 2).join(".");
 }
 
-/** Compares two versions in Debian's order: numbers by value, and `~` before everything, even before the text's end. */
+/**
+ * Compares two versions in Debian's order: numbers by value, and `~` before the end of a version, so that
+ * `1.0~rc1` comes before `1.0`.
+ */
 export function compareVersions(one: string, other: string): number {
   const [left, right] = [one, other].map((version) =>
     version.replace(/-(?=rc|beta|alpha)/, "~").match(/\d+|\D+/g),

@@ -14,7 +14,10 @@ export class BoundedList<Item> {
     this.#charactersLeft = most.characters;
   }
 
-  /** Adds an item, or only counts the item if the list is full. `characters` is the item's size. */
+  /**
+   * Adds an item. If the list has no room for the item, only counts this item and all later ones.
+   * `characters` is the item's size.
+   */
   add(item: Item, characters: number): void {
     if (this.more > 0 || this.items.length >= this.#most || characters > this.#charactersLeft) {
       this.more += 1;

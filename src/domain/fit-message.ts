@@ -6,8 +6,8 @@ const mark = " … cut";
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * Formats a message as one line of JSON within the protocol's maximum length. If the line is too long, the longest texts
- * are cut, with a mark, until the line fits.
+ * Formats a message as one line of JSON within the protocol's maximum length. If the line is too long, cuts
+ * the message's long texts shorter and shorter until the line fits.
  */
 export function serializeWithinLimit(message: object): string {
   const line = JSON.stringify(message);

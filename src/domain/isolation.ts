@@ -15,7 +15,10 @@ export interface RuntimeIsolation {
   readonly level: IsolationLevel;
   /** The observation from which the level follows, in a few words. */
   readonly evidence: string;
-  /** How the runtime contradicts its own name; null if it does not. */
+  /**
+   * How the findings contradict the runtime's name, such as `sysbox` without Sysbox's mounts; null if they do
+   * not.
+   */
   readonly falseName: string | null;
   /** Confinement that swarm requested and that is missing, such as a seccomp filter. */
   readonly unconfined: readonly string[];
@@ -55,7 +58,8 @@ function levelOf(probe: Probe, engineKernel: string): IsolationLevel {
 }
 
 /**
- * Returns the host's user id for root in the container; 0 if root is not mapped, since that protects nothing.
+ * Returns the host's user id to which root in the container is mapped. Returns 0, the host's root, if root is
+ * not mapped.
  */
 function rootOutside({ uidMap }: Probe): number {
   return uidMap.find(({ inside }) => inside === 0)?.outside ?? 0;
@@ -73,9 +77,9 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
 }
 
 /**
- * Finds confinement that swarm requested and that is missing in a container. An agent as root, capabilities and namespaces
- * of the host are wrong under every runtime. The other checks do not apply to Sysbox and to runtimes with a kernel of
- * their own, which confine in their own way.
+ * Finds confinement that swarm requested and that is missing in a container. Root, capabilities and shared
+ * namespaces of the host are faults under every runtime. The other checks do not apply to Sysbox and to
+ * runtimes with their own kernel, because these runtimes confine in other ways.
  */
 function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =

@@ -3,16 +3,13 @@ import type { ProofCheck, ProofVerdict } from "./generated/proof.ts";
 
 export interface ProofJudgement {
   readonly verdict: ProofVerdict;
-  /**
-   * A description of the check that is broken, or that fails, as it did before the work the work; null if there is none.
-   */
+  /** A description of the first check that decides the verdict; null if no check fails. */
   readonly why: string | null;
 }
 
 /**
- * Judges a worker's result by its checks, run in fresh sandboxes. A check that the task demands must pass, even if it
- * failed before the work, because the worker reported the task as done. A check that only the repository brings may fail
- * if it failed before the work, too.
+ * Judges a worker's result by its checks in fresh sandboxes. A check that the task demands must pass. Any
+ * other check may fail if it also failed before the work.
  */
 export function judgeProof(checks: readonly ProofCheck[]): ProofJudgement {
   if (checks.length === 0) return { verdict: "not-checked", why: null };

@@ -16,7 +16,7 @@ export type ObservedSandbox =
       readonly memoryExhausted: boolean;
     };
 
-/** The end of a sandbox, with time and reason, in the form of the sandbox's record. */
+/** The fields of a sandbox's record that say how, when and why the sandbox ended. */
 export interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;
@@ -27,8 +27,8 @@ export interface SandboxEnd {
 const toleranceMs = 1_000;
 
 /**
- * Decides which end to record if a sandbox's container ended without an order of this process. Returns null if the record
- * stays as it is.
+ * Returns the end to record for a sandbox whose container ended, but not because this process ended it.
+ * Returns null if the record needs no change.
  */
 export function judgeSandbox(
   record: SandboxRecord,
@@ -60,7 +60,7 @@ const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
   reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
 };
 
-/** Returns whether a sandbox is over, so that nothing can run in it any more. */
+/** Returns whether a sandbox has ended for good, so that no further task can run in it. */
 export function isSandboxOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
   return (
     status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))

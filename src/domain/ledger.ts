@@ -7,12 +7,12 @@ export interface LedgerLine {
   readonly at: string;
 }
 
-/** Returns the newest line of the ledger for each content of a task file. The keys are SHA-256 checksums. */
+/** Returns the newest ledger line for each content of a task file, by the content's SHA-256 checksum. */
 export function newestBySha(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 
-/** Parses a line of the ledger; returns undefined if the line is torn or has another form. */
+/** Parses a line of the ledger; returns undefined if the line is incomplete or has another form. */
 export function parseLedgerLine(text: string): LedgerLine | undefined {
   try {
     const line: unknown = JSON.parse(text);

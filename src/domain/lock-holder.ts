@@ -1,4 +1,4 @@
-/** The process that holds a lock. The process itself wrote these facts. */
+/** The process that holds a lock, as the process describes itself. */
 export interface LockHolder {
   readonly pid: number;
   readonly host: string;
@@ -6,7 +6,7 @@ export interface LockHolder {
   readonly command: string;
 }
 
-/** Describes the holder of a lock in messages. The holder is null if it left no description. */
+/** Describes the holder of a lock in messages. Null means that the holder is unknown. */
 export function describeHolder(holder: LockHolder | null): string {
   if (!holder) return "an unknown process";
   return `pid ${holder.pid} on ${holder.host} (${holder.command}, since ${holder.since})`;

@@ -9,14 +9,15 @@ export interface LongPromptFactors {
 
 interface LongPrompts extends LongPromptFactors {
   readonly model: string;
-  /** The number of prompt tokens above which the factors apply, to every token of the call. */
+  /** If a prompt has more than this number of tokens, the factors apply to all tokens of the call. */
   readonly above: number;
 }
 
 const double = { prompt: 2, answer: 1.5 };
 
 /**
- * Models that cost more with long prompts. A table apart from the prices also applies to prices that the user sets.
+ * Models that cost more with long prompts. The factors are not part of the prices, so that they also apply to
+ * prices that the user sets.
  */
 const longPrompts: readonly LongPrompts[] = [
   { model: "claude-haiku-5-5", above: 100_000, prompt: 5, answer: 5 },
@@ -32,7 +33,7 @@ const longPrompts: readonly LongPrompts[] = [
   { model: "gemini-3.1-pro", above: 200_000, ...double },
 ];
 
-/** Returns the price factors for a call. Both are 1 unless the prompt is long and the model costs more for long prompts. */
+/** Returns the factors for the price of a call. Both are 1 if the model's usual price applies. */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
   const long = findLongestPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };

@@ -10,9 +10,9 @@ export interface MergeCandidate {
 }
 
 /**
- * Sorts results into the order in which they are merged one after the other. A result comes before the results that build
- * on it. Apart from that, results with the fewest conflicts come first, then the smallest. In this order, the merge sets
- * aside as little as possible.
+ * Sorts results into the order in which the merge adds them: each result after those that it builds on, then
+ * results with the fewest conflicts first, then the smallest first. In this order, the merge leaves out few
+ * results.
  */
 export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonly Candidate[]): Candidate[] {
   const ordered: Candidate[] = [];

@@ -23,7 +23,7 @@ export function integrationBranchOf(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
-/** Returns a worker's result for a merge; null if there is none. */
+/** Returns a worker's result for a merge; null if the worker is not completed or changed nothing. */
 export function findResultToMerge(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;

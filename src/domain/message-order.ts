@@ -17,18 +17,21 @@ export interface ConversationState {
   readonly lastSeq: number;
   /** The status of every story of the task, by the story's id. Messages about other stories are violations. */
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /** The message that ended a run of the adapter; null if there is none, or if a later message continues the work. */
+  /**
+   * The completion or error with which the adapter ended its work; null if the adapter sent none, or
+   * continued the work with a later message.
+   */
   readonly end: Completion | (ErrorMessage & { readonly seq: number }) | null;
   /**
-   * The content of the first `hello` on the current connection; null before the `hello`. Messages up to `lastSeq` are older
-   * than the connection.
+   * The content of the connection's first `hello`; null before the host receives it. The adapter wrote the
+   * messages up to its `lastSeq` before this connection.
    */
   readonly helloContent: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
 }
 
 /**
- * The host's verdict about a message. `known`: the host accepted the same message before, so the message changes nothing.
- * `ignored`: this version of swarm does not know the type of the message.
+ * The host's verdict about a message. `known`: the host has already accepted this message. `ignored`: this
+ * version of swarm does not know the type of the message.
  */
 export type MessageVerdict =
   | { readonly kind: "new"; readonly nextState: ConversationState }
@@ -37,8 +40,8 @@ export type MessageVerdict =
   | { readonly kind: "violation"; readonly reason: string };
 
 /**
- * The statuses to which a story may change, by its current status. A failed or skipped story never changes: a retry is
- * another attempt, with sequence numbers of its own.
+ * The statuses to which a story may change, by its current status. A completed, failed or skipped story never
+ * changes in this conversation: a retry is another attempt, with sequence numbers of its own.
  */
 const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
   pending: ["pending", "in_progress", "skipped"],
@@ -50,8 +53,8 @@ const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
 };
 
 /**
- * Returns the state of a conversation before its first message. In `statusById`, the caller gives the status `completed`
- * to the stories that earlier attempts finished.
+ * Returns the state of a conversation before its first message. In `statusById`, the stories that earlier
+ * attempts completed must already have the status `completed`.
  */
 export function newConversation(
   subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
@@ -65,17 +68,19 @@ export function stateForNewConnection(known: ConversationState): ConversationSta
 }
 
 /**
- * Returns the state of a conversation for the replay of a journal. A journal contains no `hello`, and all its messages
- * are older than the connection.
+ * Returns the state of a conversation for the replay of a journal, which contains no `hello`. All messages in
+ * the journal count as older than the connection.
  */
 export function stateForJournalReplay(known: ConversationState): ConversationState {
   return { ...known, helloContent: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
 /**
- * Returns whether the end of a run is final. The ends `completed` and `failed` are always final. Any other end is final if
- * its message came over the current connection, or if the message is the last one in the adapter's journal and the adapter
- * is finished. (A later run continues the same journal over a new connection.)
+ * Returns whether the message in `end` is final:
+ * - A completion with the status `completed` or `failed` is always final.
+ * - Any other end is final if the adapter sent it over the current connection.
+ * - An older end is final if `hello` reports that the adapter is finished and that this end is its last
+ *   message. Otherwise, the adapter may have continued its work.
  */
 export function isEndFinal({ end, helloContent }: ConversationState): boolean {
   if (!end) return false;
@@ -113,7 +118,8 @@ export function judgeMessage(
 }
 
 /**
- * Judges a message of an unknown type: the host ignores a message with a valid envelope and without a `seq`.
+ * Judges a message of an unknown type. The host ignores such a message if its envelope is valid and it has no
+ * `seq`; any other such message is a violation.
  */
 export function judgeUnknownMessage(
   known: ConversationState,

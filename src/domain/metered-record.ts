@@ -6,8 +6,8 @@ import { zeroSpending } from "./spending.ts";
 const maxDenied = 10;
 
 /**
- * Records a worker's total usage as the gateway counted it, whatever the agent reports. `part` is the new usage of one
- * story, which is added to that story's usage.
+ * Records the usage that the gateway counted, instead of what the agent reports. `total` replaces the
+ * worker's usage; `part` is added to the usage of one story.
  */
 export function withSpending(
   record: ContainerRecord,
@@ -35,7 +35,9 @@ export function withDeniedRequest(
   return { ...record, denied: denied.slice(-maxDenied) };
 }
 
-/** Returns the spending in a worker's record; zero if only the agent reported it, not the gateway. */
+/**
+ * Returns the spending in a worker's record as the gateway counted it; zero if only the agent reported usage.
+ */
 export function spendingInRecord({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {

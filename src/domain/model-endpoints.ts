@@ -19,14 +19,18 @@ export type CredentialPlan =
       readonly adds?: Readonly<Record<string, string>>;
     }
   /**
-   * For Anthropic: a login or token of a subscription, or an API key. The host finds out which from the secret.
+   * A credential for Anthropic: a subscription's login or token, or an API key. The host recognises the kind
+   * from the secret.
    */
   | { readonly kind: "login"; readonly reference: string };
 
 /** The plan of a model endpoint, an address of a model API that the gateway calls for agents. */
 export interface EndpointPlan {
   readonly name: string;
-  /** The provider whose models agents expect at the endpoint; null if the settings open the endpoint to all agents. */
+  /**
+   * The provider whose models agents expect at the endpoint; null for an endpoint in the settings that every
+   * agent may call.
+   */
   readonly provider: ModelApi | null;
   /** The API of the endpoint; null if the settings do not state the API. */
   readonly api: ModelApi | null;
@@ -47,7 +51,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface PlannedEndpoints {
   readonly endpoints: readonly EndpointPlan[];
-  /** Agents for which no credential is set, each with the variables of which the agent needs one. */
+  /** Agents without a credential, each with the variables of which the user must set one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
   /** Addresses in the environment that the gateway cannot call, each as the facts of an INVALID_VALUE error. */
   readonly problems: readonly {
@@ -71,8 +75,9 @@ export const subscriptionTokenHeader: Readonly<Record<string, string>> = {
 };
 
 /**
- * Plans which model endpoints the gateway calls for these agents, and with which credentials. `planEndpoints` reads
- * addresses from the environment, and whether secrets are set. The plan holds references to secrets, never the secrets.
+ * Plans which model endpoints the gateway calls for these agents, and with which credentials. The plan
+ * contains references to secrets, never the secrets. `env` gives the addresses, and shows which secrets are
+ * set.
  */
 export function planEndpoints(
   agents: readonly AgentSpec[],
@@ -178,8 +183,8 @@ function callsOf(
 }
 
 /**
- * Plans the credential for an endpoint in the user's settings: the headers in the settings, else the provider's
- * credential, else none.
+ * Plans the credential for an endpoint in the user's settings: the headers in the settings. If the settings
+ * have no headers, the provider's credential, if there is one.
  */
 function credentialAt(
   { headers }: ParsedUpstream,
@@ -266,8 +271,8 @@ function mayCallOwn({ kind }: AgentSpec): boolean {
 }
 
 /**
- * Returns an endpoint name that is not taken, with a number if necessary: agents with different secrets need several
- * endpoints of one provider.
+ * Returns an endpoint name that is not in use, with a number if necessary. Agents with different secrets need
+ * several endpoints of one provider.
  */
 function freeName(wanted: string, taken: ReadonlySet<string>): string {
   for (let count = 1; ; count += 1) {

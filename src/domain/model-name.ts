@@ -6,8 +6,8 @@ function modelNames(model: string): readonly string[] {
 }
 
 /**
- * Finds the entry in a list for a model: the entry whose `model` is the longest prefix of the model's name, and the first
- * of equally long ones. Returns undefined if there is none.
+ * Finds the entry in a list whose `model` is the longest prefix of the model's name; of equally long ones,
+ * the first. Returns undefined if no entry is a prefix.
  */
 export function findLongestPrefix<Listed extends { readonly model: string }>(
   listed: readonly Listed[],

@@ -4,10 +4,11 @@ import type { ModelPrice } from "./generated/gateway.ts";
 export const modelPricesDate = "2026-11-06";
 
 /**
- * Prices in US dollars for a million tokens of input, output and cache reads. A budget must hold, so in case of doubt the
- * table has the higher price. It leaves out temporary discounts (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash). An unknown
- * model costs as much as the most expensive model of its family. A cache read without a published price costs as much as
- * other input.
+ * Prices in US dollars for a million tokens of input, output and cache reads. In case of doubt, the table has
+ * the higher price, so that a budget holds:
+ * - Temporary discounts are left out (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash).
+ * - An unknown model costs as much as the most expensive model of its family.
+ * - A cache read without a published price costs as much as other input.
  */
 export const modelPrices: readonly ModelPrice[] = [
   anthropic("claude-", 15, 75, 1.5),
@@ -123,7 +124,10 @@ function openaiWithWrites(model: string, input: number, output: number, cacheRea
   return anthropic(model, input, output, cacheRead);
 }
 
-/** Makes the price of a Google model, without the price of a cache by the hour, which no response reports. */
+/**
+ * Makes the price of a Google model. Leaves out the price of cache storage by the hour, which no response
+ * reports.
+ */
 function google(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return openai(model, input, output, cacheRead);
 }

@@ -60,8 +60,8 @@ function isSkipped({ status, reason }: ContainerRecord): boolean {
 }
 
 /**
- * Plans another attempt for failed workers and makes stopped workers `pending`. Skipped workers become
- * `pending`, too.
+ * Plans another attempt for the failed workers among `names`, and makes the stopped ones `pending`. All
+ * skipped workers become `pending`, too.
  */
 export function planRetryAttempts(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
@@ -78,9 +78,9 @@ export function planRetryAttempts(state: SwarmState, names: readonly string[], h
 }
 
 /**
- * Returns the record of a worker's next attempt. The attempt has its own container and starts from the
- * collected commits. It runs stories that are not completed, that are reopened, or whose commits are missing
- * from the host's repository.
+ * Returns the record of a worker's next attempt, which has its own container and starts from the collected
+ * commits. A completed story runs again only if it is reopened or its commit is missing from the host's
+ * repository.
  */
 function nextAttempt(
   { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,

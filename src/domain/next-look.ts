@@ -10,9 +10,9 @@ export interface SizeGrowth {
 }
 
 /**
- * Returns the delay until the next check of a growing size: half of the time until the limit at the observed
- * pace, so that the size cannot pass its limit by much between two checks. The minimum bounds the cost of
- * checks; the maximum catches a faster pace.
+ * Returns the delay until the next check of a growing size: half of the time after which the size would reach
+ * its limit at the observed pace. `minMs` limits the cost of checks; `maxMs` limits how late a check notices
+ * faster growth.
  */
 export function nextPollMs(
   { grownBytes, inMs, remainingBytes }: SizeGrowth,

@@ -3,8 +3,8 @@ import { parseDurationMs } from "./duration.ts";
 const maxMs = 24 * 3_600_000;
 
 /**
- * Returns the end of a night: the next `07:00` by this machine's clock, or the time after a duration such as
- * `6h`, at most 24 hours from now. Null for any other text.
+ * Returns when a night's work ends, at most 24 hours from now. The text is a time of day such as `07:00` by
+ * this machine's clock, or a duration such as `6h`. Returns null for any other text.
  */
 export function parseNightEnd(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);

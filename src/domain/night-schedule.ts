@@ -47,7 +47,7 @@ export function isWeekdayList(text: string): boolean {
   });
 }
 
-/** Renders a schedule as a crontab line; null if crontab syntax cannot express it. */
+/** Renders a schedule as a crontab line; null if the line is too long or crontab syntax cannot express it. */
 export function crontabLine(night: NightlySchedule): string | null {
   const { projectId, root, program, at, days, environment, commandArguments } = night;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);

@@ -3,7 +3,7 @@ import type { SwarmSummary } from "./generated/summary.ts";
 import { reportName } from "./report-name.ts";
 import { describeMergedBranch, describeTotals } from "./summary-words.ts";
 
-/** The reason for a notice to the user: the swarm ended, or a worker needs the user before the end. */
+/** Why the user gets a notice: the swarm has ended, or a worker needs the user while the swarm still runs. */
 export type NoticeReason = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
 export function noticeOf(summary: SwarmSummary, occasion: NoticeReason): Notice {

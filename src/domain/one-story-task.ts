@@ -6,7 +6,7 @@ import { slugOf } from "./slug.ts";
 
 /** The user's request for a task with one story. */
 export interface StoryRequest {
-  /** The prompt, as `checkedPrompt` returned it. */
+  /** The prompt, as `requireValidPrompt` returned it. */
   readonly prompt: string;
   readonly branch: string;
   /** Shell commands that check the work; null to use the settings' commands. */
@@ -16,13 +16,15 @@ export interface StoryRequest {
   readonly today: string;
 }
 
-/** The maximum number of characters of a prompt: about as many as a command line can carry. */
+/**
+ * The maximum number of characters of a prompt: Linux accepts at most 128 KiB as one command-line argument.
+ */
 const maxPromptLength = 120_000;
 const maxTitleLength = 200;
 const maxDescriptionLength = 500;
 /**
- * The maximum number of characters of a generated name. A slug has at most 30; the rest is for a number such
- * as `-12`.
+ * The maximum number of characters of a generated name. A slug may have five more, for a suffix such as
+ * `-12`.
  */
 const maxNameLength = 25;
 
@@ -39,8 +41,8 @@ export function requireValidPrompt(prompt: string): string {
 }
 
 /**
- * Makes a task file with the prompt as its only story. A prompt that is too long for the description goes
- * into the notes, in full.
+ * Makes a task file with the prompt as its only story. If the prompt is too long for the description, the
+ * story's notes hold the full prompt.
  */
 export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
   const title = titleOf(text);
@@ -73,7 +75,7 @@ export function* candidateTaskNames(prompt: string): Generator<string> {
 }
 
 /**
- * Returns a branch name for a task that names no branch; null if the name clashes with an existing branch.
+ * Derives a branch name from a task's name. Returns null if the branch name clashes with an existing branch.
  */
 export function defaultBranchName(
   name: string,

@@ -6,7 +6,7 @@ const budgets: readonly (readonly [setting: string, variable: string])[] = [
   ["budgetTokens", "SWARM_WORKER_BUDGET_TOKENS"],
 ];
 
-/** Whether the settings limit spending. A value that is not an amount sets no limit. */
+/** Whether the settings contain at least one budget. A budget counts only if it is a positive number. */
 export function hasBudget(settings: unknown): boolean {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return false;
   return budgets.some(([setting]) => {
@@ -16,8 +16,8 @@ export function hasBudget(settings: unknown): boolean {
 }
 
 /**
- * Finds a set environment variable that overrides the budget in the user's settings file; null if none is
- * set. The variable may come from the project.
+ * Returns the name of an environment variable that overrides a budget in the user's settings file; null if no
+ * such variable is set. The project, not the user, may have set the variable.
  */
 export function budgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
   return budgets.find(([, variable]) => env[variable])?.[1] ?? null;

@@ -1,7 +1,7 @@
 import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
-/** The CPUs and memory of an engine's host, and the share that other sandboxes may use. */
+/** The CPUs and memory of an engine's host, and how much of them the host's other sandboxes may use. */
 export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
@@ -19,8 +19,8 @@ export interface ParallelSettings {
 const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
 
 /**
- * Returns the number of workers that fit on a host beside the other sandboxes: as many as the memory holds at
- * the workers' memory limit, and at most two per CPU, since agents mostly wait.
+ * Returns the number of workers (at least 1) that a host can run beside its other sandboxes. Memory limits
+ * the number, and so do the CPUs: two workers share a CPU, since agents mostly wait.
  */
 export function workersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
@@ -31,9 +31,8 @@ export function workersThatFit(
 }
 
 /**
- * Returns the maximum number of workers that may run at once for these unfinished tasks, and the reason.
- * `plan`, `start`, `resume` and `retry` share this rule. `capacity` counts only for `parallel: auto`; null
- * means unknown.
+ * Returns how many workers may run at once for these unfinished tasks, and why. Only `parallel: auto` uses
+ * `capacity`; null means that the capacity is unknown.
  */
 export function parallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],

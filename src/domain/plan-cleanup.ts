@@ -14,20 +14,20 @@ export interface EngineResource {
   readonly attempt: number | null;
   /** Whether the resource belongs to a gateway, which all workers of a swarm share. */
   readonly isOfGateway?: boolean;
-  /** Whether swarm checked results in this resource. Such a resource holds no work of a worker. */
+  /** Whether the resource belongs to a check of results. Such a resource holds no work of a worker. */
   readonly isOfCheck?: boolean;
 }
 
-/** A worker's attempt, identified as in the host's journals. */
+/** An attempt of a worker that left a container or volume on the engine. */
 export interface LeftoverAttempt {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
-  /** The attempt's final status; null if no record states one. */
+  /** The attempt's final status; null if no record has a final status of this attempt. */
   readonly status: "completed" | "failed" | null;
 }
 
-/** Whether all commits of an attempt are in the host's repository. If not, `why` says what is missing. */
+/** Whether the host's repository has all commits of an attempt. If not, `why` says what is missing. */
 export type WorkLocation = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
 
 export interface Leftover {
@@ -46,7 +46,7 @@ export interface CleanupPlan {
   /** The resources to remove, in this order: containers first, volumes with an agent's conversations last. */
   readonly remove: readonly Leftover[];
   readonly keep: readonly KeptLeftover[];
-  /** The container names of the records whose work is discarded. */
+  /** The container names of the workers whose work this plan discards. */
   readonly discarded: readonly string[];
 }
 
@@ -56,13 +56,13 @@ export interface CleanupInput {
   readonly locationOf: (attempt: LeftoverAttempt) => WorkLocation;
   /** Whether to remove even work that the host's repository does not have. */
   readonly discard: boolean;
-  /** The container names of the records whose resources to remove; null for all resources. */
+  /** The container names of the workers to clean up; null to clean up all resources of the worktree. */
   readonly only: readonly string[] | null;
 }
 
 /**
- * Decides which resources to remove and which to keep. If a resource has the only copy of work, it stays
- * unless `discard` is set.
+ * Decides which resources to remove and which to keep. A resource with the only copy of a worker's work
+ * stays, unless `discard` is set.
  */
 export function planCleanup({ state, resources, locationOf, discard, only }: CleanupInput): CleanupPlan {
   const workers = workersIn(state, resources).filter(
@@ -85,7 +85,10 @@ export function planCleanup({ state, resources, locationOf, discard, only }: Cle
   };
 }
 
-/** Returns the attempts whose work the caller must locate before `planCleanup`. */
+/**
+ * Returns the attempts for which `planCleanup` may call `locationOf`. The caller must locate the work of
+ * these attempts first.
+ */
 export function findLeftoverAttempts(
   state: SwarmState | null,
   resources: readonly EngineResource[],
@@ -100,8 +103,8 @@ export function findLeftoverAttempts(
 }
 
 /**
- * Marks a record whose container and volumes were discarded. The user can retry such a worker, but not resume
- * it.
+ * Returns the record of a worker whose container and volumes were discarded. The user can retry such a
+ * worker, but not resume it.
  */
 export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
   const message = "`swarm cleanup` discarded the worker's container and volumes";
@@ -141,7 +144,7 @@ interface Judged {
   readonly rank: number;
 }
 
-/** Decides which gateways to remove: those whose swarm has no remaining worker that could use the gateway. */
+/** Decides which gateways to remove. A gateway stays as long as a worker of its swarm has not finished. */
 function judgeGateways(state: SwarmState | null, resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfGateway }) => isOfGateway)
@@ -156,10 +159,7 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
     });
 }
 
-/**
- * Decides about the resources of checks. Swarm can always remove them: only a killed process leaves them
- * behind.
- */
+/** Plans to remove all resources of checks: only a killed swarm process leaves such resources behind. */
 function judgeChecks(resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfCheck }) => isOfCheck)
@@ -226,8 +226,8 @@ function attemptOf(worker: LeftWorker, resource: EngineResource): LeftoverAttemp
 }
 
 /**
- * Returns the slug in the names of the worker's journals, taken from the record or else from the resource's
- * name.
+ * Returns the slug that the names of the worker's journals contain. The slug comes from the record, or else
+ * from the resource's name.
  */
 function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
   const { record, taskFile, swarmId } = worker;

@@ -1,12 +1,12 @@
 import { mirrorUrls } from "./egress.ts";
 import { type ParsedUpstream, parseRegistry } from "./endpoint-words.ts";
 
-/** A package registry that the gateway reads from. Its authentication headers are references to secrets. */
+/** The upstream package registry of a mirror in the gateway. `headers` holds references to secrets. */
 export type MirrorPlan = Pick<ParsedUpstream, "name" | "url" | "headers">;
 
 /**
- * Returns the upstream registry of each mirror that a preset enabled: the user's own registry if set, else
- * the public one.
+ * Returns the upstream registry of each mirror that a preset enabled: the registry that the user set, or else
+ * the public registry.
  */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {
   const own = registries.map(parseRegistry).filter((parsed) => parsed.kind === "address");

@@ -25,7 +25,8 @@ export interface LoadedTask {
 }
 
 /**
- * A worker's task. `sha256` is null if the task file is gone and the task comes from the recorded request.
+ * A worker's task. `sha256` is null if the task file no longer exists, so that swarm read the task from the
+ * recorded request.
  */
 export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
   readonly sha256: string | null;
@@ -47,7 +48,7 @@ export interface PlanContext {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A conflict of a task file with other task files or with their branches. */
+/** A conflict between task files: clashing branches, or invalid dependencies. */
 export interface TaskClash {
   readonly path: string;
   readonly pointer: string;
@@ -113,7 +114,7 @@ export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: Ag
   return taskFile.metadata.agent ?? agentOfSettings(settings);
 }
 
-/** Returns warnings about missing secrets and invalid addresses, which `swarm start` would refuse. */
+/** Returns a warning for each missing secret or invalid address that would make `swarm start` fail. */
 function warningsOfReach(
   { missing, problems }: AgentAccessReport,
   agents: readonly AgentSpec[],
@@ -204,7 +205,7 @@ function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext)
   return tasks.filter(({ sha256 }) => again || !ledger.has(sha256));
 }
 
-/** Sorts tasks so that each comes after its dependencies, and otherwise in the given order. */
+/** Sorts tasks so that each task comes after its dependencies. Apart from that, the given order stays. */
 function inOrder(tasks: readonly LoadedTask[]): LoadedTask[] {
   const nodes = tasks.map((task, priority) => ({
     id: task.fileName,

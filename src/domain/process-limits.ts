@@ -1,32 +1,32 @@
-/**
- * The limits on the engine and inside the sandbox that together allow a sandbox a number of processes and
- * threads.
- */
+/** The limits that together implement `limits.pids` for a sandbox: on its container, and inside gVisor. */
 export interface ProcessLimits {
-  /** The maximum number of processes and threads of the container, enforced by the machine's kernel. */
+  /**
+   * The maximum number of processes and threads of the container, enforced by the kernel of the engine's
+   * host.
+   */
   readonly maxPerContainer: number;
   /**
-   * The maximum per user inside gVisor. Null without gVisor: the machine's kernel would count a user across
-   * all containers.
+   * The maximum number of processes and threads per user inside gVisor. Null without gVisor, because the
+   * host's kernel would count a user's processes across all containers.
    */
   readonly maxPerUser: number | null;
   /**
-   * The number of processes and threads at which the container counts as exhausted, if the number stays so
-   * high.
+   * The number of processes and threads from which on the container counts as exhausted. A short peak does
+   * not count.
    */
   readonly exhaustedCount: number;
 }
 
 /**
- * gVisor runs as an ordinary program on the host. It needs about eight threads per busy process, more under
- * load, and ends if it gets no further thread.
+ * The number of host threads to allow for each process in gVisor. gVisor needs about eight threads per busy
+ * process, more under load, and ends if it cannot create a thread.
  */
 const threadsEach = 16;
 const threadsOfItsOwn = 128;
 
 /**
- * Converts `limits.pids` into limits for a worker, check or sandbox, so that the setting means the same under
- * each runtime.
+ * Converts `limits.pids` into the limits of a sandbox, so that the setting has the same effect under each
+ * runtime.
  */
 export function processLimits(runtime: string, pids: number): ProcessLimits {
   if (!isGvisor(runtime)) return { maxPerContainer: pids, maxPerUser: null, exhaustedCount: pids };
@@ -35,7 +35,8 @@ export function processLimits(runtime: string, pids: number): ProcessLimits {
 }
 
 /**
- * Whether a container has used up its processes. A tolerance of 2 % covers processes that have just ended.
+ * Whether a container has used up its processes. The number may be up to 2 % below the limit, because some
+ * processes may have just ended.
  */
 export function areProcessesExhausted({
   now,
@@ -48,8 +49,8 @@ export function areProcessesExhausted({
 }
 
 /**
- * Whether a container ended because gVisor did: gVisor is a Go program, and exits with 2 if it gets no more
- * threads.
+ * Whether a container ended because gVisor crashed. gVisor is a Go program, which exits with 2 if it cannot
+ * create a thread.
  */
 export function isGvisorKernelExit(runtime: string, exitCode: number | null): boolean {
   return isGvisor(runtime) && exitCode === 2;

@@ -24,8 +24,8 @@ export function renderProjectDockerfile({
 }
 
 /**
- * Returns the files of the build context that the layers need: for each path, the tracked file to copy, or
- * null for an empty file.
+ * Returns the files of the build context that the layers need. `from` is the tracked file to copy; null means
+ * an empty file.
  */
 export function dependencyContext(
   layers: readonly DependencyLayer[],
@@ -37,7 +37,8 @@ export function dependencyContext(
 }
 
 /**
- * Fills the template. Throws if a placeholder has no value or a value no placeholder: both are bugs of swarm.
+ * Replaces the template's placeholders by values. Throws if placeholders and values do not match, which would
+ * be a bug of swarm.
  */
 function fillTemplate(template: string, values: Readonly<Record<string, string>>): string {
   const missing = new Set(Object.keys(values));
@@ -52,8 +53,8 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
 }
 
 /**
- * Installs the layers' tools, the root layer's last: if two layers install versions of one tool, the root's
- * version wins.
+ * Installs the tools of all layers. The root layer's tools come last, so that their versions win if several
+ * layers install the same tool.
  */
 function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
@@ -75,7 +76,8 @@ function environmentInstruction(layers: readonly DependencyLayer[]): string {
 }
 
 /**
- * Copies a layer's manifests as one folder, so that untrusted file names never become part of the Dockerfile.
+ * Copies a layer's manifests and installs its packages. Copies the manifests as one folder, so that untrusted
+ * file names never become part of the Dockerfile.
  */
 function dependencyInstructions(layer: DependencyLayer, index: number): string[] {
   const { manager, folder, files, emptyFiles, install } = layer;

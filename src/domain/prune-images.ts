@@ -8,9 +8,9 @@ export interface PrunableImage {
 }
 
 /**
- * Plans which images to remove: all images of this project but the newest, outdated base images, all probe
- * images but the newest, and images without a name. With `own`: all images of this project and no others.
- * With `all`: every image that swarm made. Without `all`, images of other projects stay.
+ * Plans which images to remove: by default, outdated base images, and all but the newest of this project's
+ * images and of the probe images. With `own`, all images of this project and no others; with `all`, every
+ * image that swarm made.
  */
 export function planPrune<Image extends PrunableImage>(
   images: readonly Image[],
@@ -49,7 +49,10 @@ export function planPrune<Image extends PrunableImage>(
   });
 }
 
-/** Returns the newest named images. There may be several: engines report creation times in whole seconds. */
+/**
+ * Returns the newest images that have a tag. Several can be equally new, because engines report creation
+ * times in whole seconds.
+ */
 function newestOf<Image extends PrunableImage>(images: readonly Image[]): Image[] {
   const named = images.filter(({ tags }) => tags.length > 0);
   const newest = Math.max(...named.map(({ createdAt }) => createdAt.getTime()));

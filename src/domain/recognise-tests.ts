@@ -1,7 +1,10 @@
 import type { DependencyLayer, PackageManager } from "./dependencies/dependency-layer.ts";
 import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
 
-/** The tracked paths of a commit, and a function that returns the content of some of these files. */
+/**
+ * The paths of a commit's tracked files. `readText` returns a file's content, or undefined if the content is
+ * not available.
+ */
 export interface TrackedTree {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
@@ -18,8 +21,8 @@ export interface SandboxImageLayers {
 }
 
 /**
- * The repository's test command, and the fact from which swarm recognised it, for example "package.json has a
- * test script".
+ * The repository's test command. `by` is the fact from which swarm recognised the command, for example
+ * "package.json has a test script".
  */
 export interface TestCommand {
   readonly command: string;
@@ -29,15 +32,15 @@ export interface TestCommand {
 export type RecognisedTests =
   | ({ readonly kind: "found" } & TestCommand)
   /**
-   * The command would fail in every sandbox, because the image lacks the programs or packages that the
-   * command needs.
+   * The image lacks the programs or packages that the command needs, so the command would fail in every
+   * sandbox.
    */
   | ({ readonly kind: "not in the image" } & TestCommand)
   | { readonly kind: "none" };
 
 /**
- * One way to run tests, for example with npm or pytest. Of the recognised kinds, the first that can run in
- * the image wins.
+ * One way to run tests, for example with npm or pytest. If a repository has several ways, swarm chooses the
+ * first that can run in the image.
  */
 interface TestKind {
   readonly recognise: (tree: Tree, image: SandboxImageLayers) => TestCommand | null;
@@ -172,8 +175,8 @@ function hasLayer(image: SandboxImageLayers, managers: readonly PackageManager[]
 }
 
 /**
- * Returns the package manager that installed the packages into the image. If the project needs no packages,
- * the image has only npm.
+ * Returns the JavaScript package manager that runs the test script. If the project needs no packages, this is
+ * npm, because swarm's image then has no other package manager.
  */
 function managerOf(tree: Tree, image: SandboxImageLayers): PackageManager {
   const [layer] = rootLayers(image, javascript);

@@ -2,13 +2,13 @@ import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm
 import { hasProgramEndedContainer } from "./own-end.ts";
 import { areProcessesExhausted, isGvisorKernelExit } from "./process-limits.ts";
 
-/** The engine's state of the container that has the record's name. */
+/** What the engine reports about the container whose name is in a worker's record. */
 export type ObservedContainer =
   | { readonly kind: "missing" /** Whether the journal's volume still exists. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
       readonly containerId: string;
-      /** Whether all of swarm's labels on the container name this worker. */
+      /** Whether the labels that swarm puts on containers identify this container as the worker's. */
       readonly labelsAgree: boolean;
     };
 
@@ -20,8 +20,8 @@ export interface RecordContext {
 }
 
 /**
- * A correction of a record. The actions `collect` and `publish` have effects outside the state: only the
- * owner carries them out.
+ * The action that corrects a record. Only the owner carries out `collect` and `publish`, because these two
+ * actions have effects outside the state file.
  */
 export type CorrectionAction =
   | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
@@ -107,8 +107,8 @@ function judge(
 }
 
 /**
- * Whether both IDs belong to one container: users and older tools record only the first twelve digits of an
- * ID.
+ * Whether a recorded ID belongs to the observed container. Users and older tools record only the first twelve
+ * digits of an ID.
  */
 function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
@@ -148,7 +148,7 @@ function judgeFinished(
   ];
 }
 
-/** Collects the worker's commits if the journal names commits that the host's repository lacks. */
+/** Returns the action `collect` if the worker's journal names a commit that the host's repository lacks. */
 function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
   // Without a container there is nothing to collect: the user discarded the container.
   const behind =
@@ -176,15 +176,20 @@ export interface EndedContainer {
   readonly exitCode: number | null;
   readonly oomKilled: boolean;
   readonly runtime: string;
-  /** The highest number of processes that the adapter reported, and the limit; null if it reported none. */
+  /**
+   * The highest number of processes that the adapter reported (`now`), and the limit (`most`); null if the
+   * adapter reported no number.
+   */
   readonly processes: { readonly now: number; readonly most: number } | null;
 }
 
-/** Decides an attempt's final status from the end of its journal and the end of its container. */
+/**
+ * Decides an attempt's final status from the last messages of its journal and from how its container ended.
+ */
 export function judgeEndedAttempt(
   container: EndedContainer,
   journal: {
-    /** The newest `completion` in the journal; null if another message follows. */
+    /** The status in the journal's last message if that message is a `completion`; null otherwise. */
     readonly completion: "completed" | "failed" | "stopped" | null;
     readonly error: Reason | null;
   },
@@ -216,8 +221,8 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
 }
 
 /**
- * Judges a container without an adapter by its exit code alone. Returns undefined if the status does not
- * change.
+ * Decides the status of a container without an adapter from the engine's report alone. Returns undefined if
+ * the status does not change.
  */
 export function judgeContainerWithoutAdapter(
   status: ContainerStatus,

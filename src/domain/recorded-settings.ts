@@ -2,8 +2,7 @@ import { type ExplainedSetting, type Settings, settingsWithoutOrigins } from "./
 
 /**
  * The settings that a swarm records at its start and keeps until its end. References to credentials are not
- * among them: `resume` uses the current references and the current environment, since a credential may have
- * expired.
+ * recorded, because a credential may have expired before `resume`.
  */
 const recordedNames = [
   "agent",
@@ -33,7 +32,10 @@ export function pickRecordedSettings(settings: Settings): RecordedSettings {
   return Object.fromEntries(recordedNames.map((name) => [name, settings[name]]));
 }
 
-/** Returns the settings for continuing a swarm: the recorded ones, except those that a flag sets now. */
+/**
+ * Returns the settings with which a swarm continues: the recorded settings, overridden by the flags of the
+ * current command.
+ */
 export function applyRecordedSettings(
   explained: readonly ExplainedSetting[],
   recorded: RecordedSettings | null,

@@ -28,12 +28,15 @@ export function needsHuman(code: string): boolean {
 }
 
 /**
- * The maximum number of times that the owner restarts a container that ended without a final message.
- * Afterwards the user decides.
+ * The maximum number of times that the owner restarts a container that ended without the adapter's final
+ * message. After that, the owner leaves the restart to the user.
  */
 const maxRestarts = 5;
 
-/** Returns the delay in milliseconds before a failed worker's next attempt; null if the worker gets none. */
+/**
+ * Returns the delay in milliseconds before a failed worker's next attempt; null if swarm makes no further
+ * attempt.
+ */
 export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
   const { status, attempt, reason } = record;
   if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
@@ -59,17 +62,14 @@ function essence(message: string): string {
   return cleanText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
 }
 
-/**
- * Error codes of transient failures: for example, something outside ended the container, or the engine was in
- * trouble.
- */
+/** Error codes of transient failures, for example of a killed container or a failed call of the engine. */
 const passing: readonly string[] = [
   ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
 ];
 
 /**
- * Whether the container ended by itself twice with the same exit code, so that another restart would probably
- * not help.
+ * Whether the container's program failed twice in a row with the same exit code, so that another restart
+ * would probably not help.
  */
 export function hasRepeatedExitCode({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
   return reason?.code === "INTERRUPTED" && hasProgramEndedContainer(exitCode) && exitCode === before;

@@ -3,18 +3,18 @@ export interface KnownVulnerability {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
   /**
-   * The first version with the fix in each release line, oldest first. Release lines after the last one are
-   * safe; release lines before the first one are not.
+   * The first fixed version of each release line, oldest first. Release lines newer than all of these contain
+   * the fix; release lines older than all of these do not.
    */
   readonly fixedIn: readonly string[];
-  /** The versions of Debian packages that apply the fix to an older version of the component. */
+  /** The versions of Debian packages that contain a backport of the fix. */
   readonly packages: readonly string[];
   readonly what: string;
 }
 
 /**
- * Known vulnerabilities of components whose version `swarm doctor` can find out. Sources: the components'
- * release notes, and Debian's changelogs for packages.
+ * Known vulnerabilities of components whose version `swarm doctor` can determine. Sources: the components'
+ * release notes, and the changelogs of Debian's packages.
  */
 export const knownVulnerabilities: readonly KnownVulnerability[] = [
   {

@@ -28,7 +28,7 @@ export interface SandboxErrorFacts {
   CONTAINER_NOT_RUNNING: {
     readonly id: string;
     readonly state: string;
-    /** The hint to show instead of the usual one, if the container cannot be started. */
+    /** A hint that replaces the usual hint if the user cannot start the container. */
     readonly instead?: string;
   };
   CONTAINER_STUCK: { readonly id: string; readonly operation: string; readonly withinMs: number };

@@ -21,7 +21,7 @@ export interface SandboxSpec {
   readonly ttlMs: number;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** The sandbox's limits; a field is null if the settings decide. */
+  /** The sandbox's limits. For a null field, swarm uses the limit in the user's settings. */
   readonly resources: {
     readonly cpus: number | null;
     readonly memoryBytes: number | null;
@@ -151,7 +151,10 @@ export function findEnvProblems(
 
 type Complaint = Pick<SandboxSpecProblem, "problem" | "hint">;
 
-/** Checks one value with `find`; returns at most one problem, at the value's JSON pointer. */
+/**
+ * Returns the problem that `find` reports for a value, with the value's JSON pointer, as an array; an empty
+ * array if the value is absent or valid.
+ */
 function problemAt(
   pointer: string,
   value: string | undefined,
@@ -208,7 +211,7 @@ function findOutputProblem(path: string): Complaint | undefined {
       };
 }
 
-/** Returns the reason why a relative path could leave its folder; undefined if it cannot. */
+/** Returns why swarm rejects a path that should lie inside a folder; undefined if the path is valid. */
 function whyOutside(path: string): string | undefined {
   if (path.trim() === "") return "is empty";
   if (/[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u.test(path))
@@ -223,8 +226,8 @@ function whyOutside(path: string): string | undefined {
 }
 
 /**
- * Returns the reason why a glob is ambiguous: matchers disagree about its meaning, it hides a `..`
- * (`{.,x}.`), or it expands without end (`{1..99999999}`).
+ * Returns why swarm rejects a glob with braces, groups or `!`; undefined for any other glob. Matchers
+ * interpret such globs differently, and braces can hide a `..` (`{.,x}.`).
  */
 function whyUnclear(glob: string): string | undefined {
   if (/[{}]/.test(glob)) return "has braces; write one line for each alternative";

@@ -25,8 +25,8 @@ const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 /**
- * Returns the reason why a path looks like the path of a secret, else null. Examples, templates and public
- * keys are not secret.
+ * Returns why a file probably holds a secret, judged by its path alone; null if the path is harmless.
+ * Examples, templates and public keys are harmless.
  */
 export function findSecretPathReason(path: string): string | null {
   const name = baseNameOf(path).toLowerCase();
@@ -46,8 +46,8 @@ const loginFiles =
 const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^\s/:@"']{1,400})@/i;
 
 /**
- * Returns the reason why a manifest must not be copied into an image: the manifest holds a login or password.
- * Null if it holds none. References to variables are allowed.
+ * Returns where a manifest holds a login or password; null if it holds none, or only references to variables.
+ * Swarm does not copy a manifest with a login or password into an image.
  */
 export function findSecretInManifest(path: string, text: string): string | null {
   const hasLogins = loginFiles.test(baseNameOf(path));

@@ -24,8 +24,8 @@ export function parseReference(text: string): ParsedReference {
 }
 
 /**
- * Returns the part of a reference that is safe to show: for a command only its program, for an invalid
- * reference nothing.
+ * Returns a reference in a form that is safe to show: a command without its arguments, and `…` for an invalid
+ * reference.
  */
 export function redactReference(text: string): string {
   const reference = parseReference(text);
@@ -47,7 +47,7 @@ export function expandHomeFolder(home: string, path: string): string {
 
 /**
  * Whether an environment variable authenticates the user to git or a git host. No agent needs such a
- * variable, because work leaves a sandbox as commits.
+ * variable, because swarm itself collects the agent's commits.
  */
 export function isGitCredentialVariable(name: string): boolean {
   return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(

@@ -22,13 +22,13 @@ export interface ChangedPath {
   readonly path: string;
   /** The target if the path is a symbolic link; null otherwise. */
   readonly linkTo: string | null;
-  /** Whether a package.json runs other scripts than before; false for any other file. */
+  /** Whether the path is that of a package.json whose scripts changed. */
   readonly hasChangedScripts: boolean;
 }
 
 /**
- * Folders whose content the user should review. They count at any depth, since a tool can start in any
- * folder. A link or file of the same name counts, too.
+ * Folders whose changes the user should review, at any depth of the tree. A link or file with the name of
+ * such a folder counts, too.
  */
 const folders: readonly (readonly [parts: string, why: SensitiveReason])[] = [
   ["/.github/workflows/", "workflow"],
@@ -48,7 +48,7 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
 ];
 
 /**
- * Returns the reason why the user should review a change; null for most changes. Ignores case, since many
+ * Returns why the user should review a change; null if the user need not. Ignores the case of paths, as many
  * file systems do.
  */
 export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath): SensitiveReason | null {

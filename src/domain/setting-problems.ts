@@ -11,21 +11,20 @@ import {
 import type { SettingsFile } from "./generated/config.ts";
 import { parseReference, referenceForms } from "./secret-reference.ts";
 
-/** A setting's value that is invalid although the schema accepts it. */
+/** A setting's value that breaks a rule which the schema cannot express. */
 export interface SettingProblem {
   readonly pointer: string;
   /**
-   * The part of the setting's value that is safe to show: the user may have typed a secret where a reference
-   * belongs.
+   * The part of the value that is safe to show. The user may have typed the secret itself instead of a
+   * reference.
    */
   readonly shown: string;
   readonly expected: string;
 }
 
 /**
- * Finds invalid words in settings, such as hosts, addresses and references. For flags and environment
- * variables, this check runs before the schema validates them: the schema's messages quote the value, which
- * may be a secret.
+ * Finds invalid hosts, addresses and references in settings. For flags and environment variables, this check
+ * runs before the schema validation, whose messages could quote a secret.
  */
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
@@ -63,7 +62,8 @@ function addressProblems(
 }
 
 /**
- * Finds registries that are set for a preset without a mirror: only a mirror can read from another registry.
+ * Finds registries that the user set for a preset without a mirror. Only a mirror can use another registry
+ * than the public one.
  */
 function registryNameProblems(value: unknown): SettingProblem[] {
   const mirrored = Object.values(egressPresets).flatMap(({ mirror }) => mirror ?? []);

@@ -32,8 +32,8 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
 ];
 
 /**
- * Reads settings from environment variables, without validation, and returns which variable set which
- * setting.
+ * Reads settings from environment variables, without validation. `variableByPointer` says which variable set
+ * each setting.
  */
 export function settingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): {
   settings: SettingsFile;
@@ -60,8 +60,8 @@ function listOf(text: string, separator: string | RegExp): string[] {
 }
 
 /**
- * Parses a number. Returns other text unchanged, so that the validation's message quotes the text as the user
- * typed it.
+ * Converts text to a number. Returns text that is not a number unchanged, so that the validation's message
+ * can quote the user's text.
  */
 export function parseNumberOrText(text: string): unknown {
   const value = Number(text);

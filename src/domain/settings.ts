@@ -31,8 +31,8 @@ export interface Settings {
   readonly timeout: string;
   readonly verify: readonly string[];
   /**
-   * The changes of settings for later attempts: the first word applies to the second attempt, the second to
-   * the third.
+   * Changes of settings for retries. The first entry applies to the second attempt, the second entry to the
+   * third attempt.
    */
   readonly escalate: readonly string[];
   /** Whether swarm checks results again in fresh sandboxes. */
@@ -99,8 +99,8 @@ export const settingNames: readonly SettingName[] = Object.keys(defaults) as Set
 export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
 
 /**
- * A setting's value with its origin. `untrusted` says why swarm ignored the value in an untrusted project
- * file.
+ * A setting's value with its origin. If swarm ignored the value from an untrusted project, `untrusted` says
+ * why.
  */
 export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly name: Name;
@@ -110,8 +110,8 @@ export interface ExplainedSetting<Name extends SettingName = SettingName> {
 }
 
 /**
- * Resolves every setting. Precedence: flags, environment, project file, user file, defaults. An untrusted
- * project file may restrict what agents can do, but not extend it.
+ * Resolves every setting. Precedence: flags, environment, project file, user file, defaults. A project file
+ * that the user does not trust can only restrict what agents may do.
  */
 export function explainSettings(
   sources: SettingSources,
@@ -155,7 +155,7 @@ function settingIn(file: SettingsFile, name: SettingName): unknown {
   return value === undefined ? undefined : (value as Record<string, unknown>)[field];
 }
 
-/** Returns the reason why a project's value requires trust; null if the value only restricts. */
+/** Returns why this setting of a project needs the user's trust; null if the setting needs no trust. */
 function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
   switch (name) {
     case "agent":
@@ -221,8 +221,8 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
 }
 
 /**
- * Ranks a network by openness: `none`, then `gateway`, which passes only allowed traffic, then all others as
- * equally open.
+ * Ranks a network by the traffic that it allows: `none` lowest, then `gateway` with only the allowed hosts,
+ * then every other network.
  */
 function openness(network: unknown): number {
   return network === "none" ? 0 : network === "gateway" ? 1 : 2;

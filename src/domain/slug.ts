@@ -32,8 +32,8 @@ export function uniqueSlugs(fileNames: readonly string[]): string[] {
 }
 
 /**
- * Returns the slug in a worker's container name (`aimi-<project>-<swarm>-<slug>`), or else the slug of the
- * worker's task file.
+ * Returns a worker's slug from the container's name (`aimi-<project>-<swarm>-<slug>`). If the name has
+ * another form, derives the slug from the task file's name.
  */
 export function workerSlug({
   containerName,

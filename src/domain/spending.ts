@@ -2,7 +2,7 @@ import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
 import { findLongestPrefix } from "./model-name.ts";
 
-/** The tokens that one API call used, as the API counts them. The four token counts are disjoint. */
+/** The tokens that one API call used, as the API counts them. The first four counts do not overlap. */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -31,13 +31,14 @@ export function addSpending(one: Spending, other: Spending): Spending {
 }
 
 /**
- * Returns the larger amount of each field: the best estimate from two incomplete counts of the same calls.
+ * Returns the larger value of each field. If both counts of the same calls are incomplete, this is the best
+ * estimate.
  */
 export function largerSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, Math.max);
 }
 
-/** Returns for each field by how much `known` exceeds `other`; 0 if it does not. */
+/** Subtracts `other` from `known` in each field. A negative difference becomes 0. */
 export function excessSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
@@ -53,15 +54,14 @@ export function countBudgetTokens({
 }
 
 /**
- * The price of a one-hour cache write relative to a five-minute one: 2 times and 1.25 times the input price.
- * The price table has the latter.
+ * The factor from the price of a five-minute cache write, which the price table has, to that of a one-hour
+ * cache write. The two prices are 1.25 times and 2 times the input price.
  */
 const longCacheFactor = 2 / 1.25;
 
 /**
- * Computes the tokens and the cost of one call. If several prices have the same prefix, the first counts. A
- * call with a hidden model costs as much as the most expensive model: otherwise an agent could evade its
- * budget by hiding the model.
+ * Computes the tokens and the cost of one call. If the call hides its model (`model` is null), the price of
+ * the most expensive model applies, so that an agent cannot evade its budget.
  */
 export function spendingOfCall(
   prices: readonly ModelPrice[],

@@ -16,7 +16,7 @@ const patterns: readonly RegExp[] = [
   /\b(?:reveal|print|send|exfiltrate|upload)\b.{0,40}\b(?:api[ _-]?keys?|credentials?|secrets?|tokens?|system prompt)\b/i,
 ];
 
-/** Searches every text of a task file that an agent will read, not only the titles. */
+/** Finds suspected prompt injections in every text of a task file that an agent will read. */
 export function findSuspectedInjections({ metadata, userStories }: TaskFile): SuspectedInjection[] {
   const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
   userStories.forEach((story, index) => {

@@ -41,11 +41,11 @@ export class WorkerFactsReader {
   #outputLeft = maxOutput;
   #attempt = 0;
   #soFar: Usage = noUsage;
-  /** The time of the last message in milliseconds since 1970; null between two runs of the worker. */
+  /** The time of the last message in milliseconds since 1970; null while the worker does not run. */
   #lastMs: number | null = null;
   #storyId: string | null = null;
 
-  /** Starts an attempt: all messages that follow belong to the attempt. */
+  /** Begins an attempt, to which all following messages belong. */
   begin(attempt: number): void {
     this.#attempt = attempt;
     this.#soFar = noUsage;

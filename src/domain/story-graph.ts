@@ -6,7 +6,7 @@ type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
 /** A problem in a dependency graph; `node` is the index of the node that has the problem. */
 export interface GraphProblem {
   readonly node: number;
-  /** The index of the wrong entry in the node's `dependsOn`; absent if the problem is the node itself. */
+  /** The index of the wrong entry in the node's `dependsOn`; absent for a duplicate name or a cycle. */
   readonly dependency?: number;
   readonly problem: string;
   readonly hint: string;
@@ -103,10 +103,7 @@ function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, numb
   return [];
 }
 
-/**
- * Returns the stories that can start now: `pending`, with every dependency completed. Sorted by priority,
- * then by ID.
- */
+/** Returns the pending stories whose dependencies are all completed, sorted by priority, then by ID. */
 export function readyStories<Story extends StoryNode>(
   stories: readonly Story[],
   statusById: ReadonlyMap<string, StoryStatus>,
@@ -118,7 +115,8 @@ export function readyStories<Story extends StoryNode>(
 }
 
 /**
- * Finds pending stories that can never start. Maps each to the failed or skipped dependency that blocks it.
+ * Finds pending stories that can never start. Maps each story's ID to the ID of the failed or skipped
+ * dependency that blocks the story.
  */
 export function storiesToSkip(
   stories: readonly StoryNode[],

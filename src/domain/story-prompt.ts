@@ -4,7 +4,7 @@ import type { UserStory } from "./generated/tasks.ts";
 export interface EarlierStory {
   readonly id: string;
   readonly title: string;
-  /** The story's commit; null if the story had to change nothing. */
+  /** The story's commit; null if the story needed no change. */
   readonly commit: string | null;
 }
 
@@ -108,7 +108,7 @@ Look at the state of the repository, correct the work so that this problem does 
 `;
 }
 
-/** Renders the prompt with which an agent continues a story after it crashed in the middle of the story. */
+/** Renders the prompt with which a restarted agent continues a story that a crash interrupted. */
 export function continuePrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. Your changes are still in the working tree. Look at the state of the repository, finish the story, and then stop.
 `;

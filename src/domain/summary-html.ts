@@ -25,7 +25,7 @@ import {
 } from "./summary-words.ts";
 import { type TimelineBar, timelineOf } from "./timeline.ts";
 
-/** A glyph for each status, so that a status never shows by colour alone. */
+/** A symbol for each status, so that a reader does not depend on colours to see the status. */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
   ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
   ...{ in_progress: "▶", skipped: "–" },

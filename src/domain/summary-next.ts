@@ -54,8 +54,8 @@ function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
 }
 
 /**
- * Returns the command that makes a branch for work without one. Only an internal ref keeps such work, and
- * users would not find it.
+ * Returns the command that creates a branch for a worker's commits, if only an internal ref holds the
+ * commits.
  */
 function takeIfBranchless({ work, worker }: Ended): string[] {
   return work === null || work.branch !== null

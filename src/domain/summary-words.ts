@@ -4,7 +4,7 @@ import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./
 
 const maxDeletedShown = 5;
 
-/** Describes a proof in one line; empty without a proof. */
+/** Describes the proof of a worker's result in one line; an empty text if the result has no proof. */
 export function describeProof({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
   const verdict = proof.verdict.replace("-", " ");
@@ -76,8 +76,8 @@ export function describeTimeAndCost({ workMs, usage }: Pick<WorkerSummary, "work
 }
 
 /**
- * Names the branch, or else the ref, that holds a worker's commits. Without commits: `no change was needed`
- * if the worker is completed, else an empty text.
+ * Names the branch, or else the ref, that holds a worker's commits. Without commits, returns `nothing had to
+ * change` for a completed worker, and an empty text for any other worker.
  */
 export function describeWorkRef({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";

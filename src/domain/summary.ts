@@ -21,19 +21,19 @@ export type { SwarmSummary };
 /** The facts about one worker that the worker's record does not hold. */
 export interface WorkerFindings {
   readonly facts: WorkerFacts;
-  /** The worker's task file; null if it is missing or invalid by now. */
+  /** The worker's task file; null if the file is missing or no longer valid. */
   readonly taskFile: TaskFile | null;
   readonly changes: SummaryChanges | null;
   readonly sensitive: SummarySensitive;
-  /** The proof of the worker's result; null if there was no proof, or its report is missing. */
+  /** The proof of the worker's result; null if swarm made no proof, or if the proof's report is missing. */
   readonly proof: ProofReport | null;
   /** The refs that hold the unfinished work of failed stories, by story ID. */
   readonly unfinishedById: ReadonlyMap<string, string>;
 }
 
 /**
- * Summarises a swarm from its state and the findings about each worker, given in the state's order. The
- * summary suggests the user's next commands.
+ * Summarises a swarm, with commands that the user can run next. `findings` has one entry for each worker, in
+ * the order of the state.
  */
 export function summarize(
   { swarmId, project, createdAt, engine, containers }: SwarmState,
@@ -126,8 +126,8 @@ interface FoundStory {
 }
 
 /**
- * Summarises a story. If the story waits for another attempt, the output of earlier attempts is omitted, but
- * their usage counts.
+ * Summarises a story. Omits the output if it belongs to an earlier status of the story, but counts the usage
+ * of all attempts.
  */
 function summarizeStory(
   { id, status, attempt, commit, reason, usage }: StoryRecord,
@@ -145,8 +145,8 @@ function summarizeStory(
 }
 
 /**
- * Returns the usage that the gateway counted, which is more reliable than the agent's own report; null if it
- * counted none.
+ * Returns the usage if the gateway counted it; null otherwise. The gateway's count is more reliable than the
+ * agent's own report.
  */
 function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
   if (!usage?.isMetered) return null;

@@ -2,16 +2,18 @@ import { isTerminal } from "./container-status.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
-/** The error codes of workers that ended at a limit. With a higher limit, their work can continue. */
+/**
+ * The error codes of workers that ended because they reached a limit. With a higher limit, such a worker can
+ * continue.
+ */
 const limits: readonly string[] = [
   ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
   "WORK_TOO_LARGE",
 ];
 
 /**
- * Returns the exit code of a command that ran or watched these workers. 0: all completed. 7: a limit ended
- * every other worker. 8: some have not ended. 5: some failed. A worker that was skipped because a limit ended
- * its dependency counts as ended by the limit.
+ * Returns the exit code of a command that ran or watched these workers. The first match decides: 0 if all are
+ * completed, 7 if limits ended all others, 8 if some have not ended, else 5.
  */
 export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): ExitCode {
   const others = containers.filter(({ status }) => status !== "completed");
@@ -20,10 +22,7 @@ export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): E
   return others.every(({ status }) => isTerminal(status)) ? exitCodes.workersFailed : exitCodes.stillRunning;
 }
 
-/**
- * Whether limits ended all these workers. Skipped workers do not matter: if nothing else failed, each depends
- * on a worker that a limit ended.
- */
+/** Whether limits ended all these workers. Workers that were skipped because of a dependency do not count. */
 function areLimited(records: readonly ContainerRecord[]): boolean {
   const own = records.filter((record) => record.reason?.code !== "DEPENDENCY_FAILED");
   return own.length > 0 && own.every(wasLimited);

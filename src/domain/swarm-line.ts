@@ -24,7 +24,8 @@ export function formatStatusLine(swarm: SwarmLineInput, { isOwned }: { readonly 
 }
 
 /**
- * Renders a line about a swarm for the context of a Claude Code session; null if there is nothing to report.
+ * Renders a line about a swarm for the context of a Claude Code session; null if the swarm has no workers, or
+ * if all are completed.
  */
 export function formatSessionContextLine(
   swarm: SwarmLineInput,

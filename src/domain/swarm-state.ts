@@ -76,7 +76,8 @@ export interface ContainerChange {
 }
 
 /**
- * Changes one record; throws TRANSITION_REFUSED if the table of statuses does not allow the change of status.
+ * Changes one record. Throws TRANSITION_REFUSED if a worker's status cannot change from the old to the new
+ * status.
  */
 export function withChangedRecord(
   state: SwarmState,
@@ -100,8 +101,8 @@ export function withChangedRecord(
 }
 
 /**
- * Returns a record with another status and matching times. `pending` clears the times and the exit code of
- * the last run.
+ * Returns a record with another status and matching times. The status `pending` clears the times and the exit
+ * code.
  */
 export function withStatus(
   record: ContainerRecord,
@@ -133,10 +134,7 @@ export function withoutContainer(state: SwarmState, name: string): SwarmState {
   return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
 }
 
-/**
- * Removes the records of workers that are neither pending nor running, as the older command `swarm-cleanup`
- * did.
- */
+/** Keeps only the records of pending and running workers, as the older command `swarm-cleanup` did. */
 export function withoutEndedRecords(state: SwarmState): SwarmState {
   return {
     ...state,

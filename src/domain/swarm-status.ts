@@ -10,18 +10,18 @@ export interface ShownCorrection extends Correction {
 /** A swarm as `swarm status` shows it: the records, and their differences from the engine's containers. */
 export interface SwarmStatus {
   readonly swarm: SwarmState;
-  /** False if the engine that could contradict the records did not answer. */
+  /** False if the records may be outdated because the engine did not answer. */
   readonly reconciled: boolean;
   readonly corrections: readonly ShownCorrection[];
   /** The names of this worktree's containers that have no record. */
   readonly orphans: readonly string[];
-  /** The process that owns the swarm now; null if none does. */
+  /** The process that owns the swarm now; null if no process does. */
   readonly owner: LockHolder | null;
 }
 
 /**
- * Whether the engine cannot contradict a record: the worker has no container yet, or it is completed and all
- * its work is collected.
+ * Whether a record needs no comparison with the engine's containers: the worker has no container yet, or is
+ * completed, with all work collected.
  */
 function isSettled({ status, containerId, creating, collecting, branch }: ContainerRecord): boolean {
   if (containerId === null && creating === null) return status !== "running";
@@ -29,8 +29,8 @@ function isSettled({ status, containerId, creating, collecting, branch }: Contai
 }
 
 /**
- * Tells whether a swarm's status needs an engine: `none` if not at all, `optional` if only for additions,
- * else `required`.
+ * Returns whether the status of a swarm needs an engine. With `optional`, the engine only adds information,
+ * so the status is also correct without the engine.
  */
 export function engineNeed({ engine, containers }: SwarmState): "none" | "optional" | "required" {
   if (!containers.every(isSettled)) return "required";
@@ -42,7 +42,10 @@ export function areWorkersCompletedOrFailed({ containers }: Pick<SwarmState, "co
   return containers.every(({ status }) => status === "completed" || status === "failed");
 }
 
-/** Returns the corrections whose records have not changed since the decision. */
+/**
+ * Returns the corrections that swarm has applied, and those whose records have not changed since the
+ * decision.
+ */
 export function currentCorrections(
   { containers }: Pick<SwarmState, "containers">,
   corrections: readonly ShownCorrection[],

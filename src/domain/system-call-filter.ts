@@ -1,4 +1,4 @@
-/** The system-call filter of an engine itself, as the engine reports it. */
+/** The system-call filter that an engine applies by default, as the engine reports it. */
 export interface EngineFilter {
   readonly architecture: string;
   /**
@@ -21,16 +21,16 @@ export type SystemCallFilter =
     };
 
 /**
- * The runtimes under which the filter takes effect unchanged. Others, such as gVisor, have a kernel of their
- * own.
+ * The runtimes under which the host's kernel applies the filter to a container. Under other runtimes, such as
+ * gVisor, the container has a kernel of its own.
  */
 const runtimesThatApplyIt: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
 const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 
 /**
- * Chooses swarm's filter, unless it has no effect under this engine and runtime, or would replace one that
- * the administrator chose.
+ * Chooses swarm's filter if the engine and the runtime can apply it. Chooses the engine's filter instead if
+ * the administrator configured that filter.
  */
 export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;

@@ -64,7 +64,7 @@ export function findBranchProblems(
   return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
 }
 
-/** Finds texts that swarm allows, but that the user should review. */
+/** Finds suspicious texts in a task file. Swarm accepts such texts, but the user should review them. */
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
   const steering = findSuspectedInjections(taskFile).map(({ pointer, text }) => ({
     pointer,

@@ -17,8 +17,8 @@ export interface Timeline {
 const minWidth = 4;
 
 /**
- * Computes the bars of all workers, earliest first; null if none has begun. A running worker's bar ends at
- * the time of the summary.
+ * Computes the bars of all workers that have started, earliest first; null if no worker has started. A
+ * running worker's bar ends at the time of the summary.
  */
 export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
   const spans = workers.flatMap((worker) => {

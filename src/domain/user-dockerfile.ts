@@ -9,8 +9,8 @@ import { SwarmError } from "./errors.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
 /**
- * A mark in a build's output: the project's image cannot run a sandbox. A comma-separated list of missing
- * programs follows.
+ * The text that a build prints if the project's image cannot run a sandbox. A comma-separated list of the
+ * missing programs follows.
  */
 export const unsuitableImageMark: string = "AIMI-UNSUITABLE:";
 
@@ -88,8 +88,8 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
 }
 
 /**
- * Adds a name to a stage. Empty lines replace further lines of its FROM, so that the number of lines does not
- * change.
+ * Adds a name to a stage. A FROM of several lines becomes one line, followed by empty lines, so that line
+ * numbers do not change.
  */
 function nameStage(text: string, { from, source }: Stage): string {
   const lines = text.split("\n");
@@ -110,8 +110,8 @@ const suitability: readonly string[] = [
 ];
 
 /**
- * Shell lines that add the agent's user to `/etc/passwd` directly: the programs for this differ between
- * distributions, and small images have none.
+ * Shell lines that write the agent's user into `/etc/passwd`. They do not call a program such as `useradd`,
+ * because small images have none and distributions have different ones.
  */
 const agentUser: readonly string[] = joinShellLines([
   "set -eu",

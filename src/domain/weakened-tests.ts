@@ -43,8 +43,8 @@ interface TestLine {
 export interface WeakenedTestFindings {
   readonly tests: readonly WeakenedTest[];
   /**
-   * Whether there are fewer tests than before, or tests that no longer run. Rewritten tests do not count:
-   * their number stays.
+   * Whether the change leaves fewer tests or skips tests. A rewritten test is no loss, because the number of
+   * tests stays the same.
    */
   readonly isLoss: boolean;
   /** Whether the patch has more test lines than `maxHeld`, so that some were not examined. */
@@ -52,9 +52,11 @@ export interface WeakenedTestFindings {
 }
 
 export interface WeakenedTestDetector {
-  /** Takes the next line of a patch without context lines. */
+  /** Processes the next line of a patch. The patch must have no context lines. */
   readonly addPatchLine: (line: string) => void;
-  /** Returns the tests that the patch deletes or skips. A test that only moves is neither. */
+  /**
+   * Returns the tests that the patch deletes or skips. A moved test counts as neither deleted nor skipped.
+   */
   readonly findings: () => WeakenedTestFindings;
 }
 
@@ -71,8 +73,8 @@ export function createWeakenedTestDetector(): WeakenedTestDetector {
 
   const hold = (): boolean => ++held <= maxHeld;
   /**
-   * Adds the current file to `files`. Called at the file's first hunk or at the next file, since only then
-   * its whole header is known.
+   * Adds the current file to `files` if it is or was a test file. The callers wait for the first hunk or the
+   * next file, because only then the file's header is complete.
    */
   const begin = (): void => {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
@@ -161,8 +163,8 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<WeakenedTestFindings, 
 }
 
 /**
- * Whether a test file was deleted in which no test was recognised. New tests elsewhere cannot make up for
- * such a file.
+ * Whether the file is a deleted test file in which swarm recognised no test. Such a deletion is a loss, even
+ * if other files gain tests.
  */
 function isGoneAsAWhole({ isTest, isDeleted, removed }: ChangedFile): boolean {
   return isDeleted && isTest && removed.length === 0;

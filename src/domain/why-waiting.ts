@@ -2,7 +2,7 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 
 export interface WaitingContext {
-  /** The file names of the tasks whose results the worker starts from. */
+  /** The file names of the tasks on whose results the worker's task depends. */
   readonly dependsOn: readonly string[];
   readonly isOwned: boolean;
   readonly now: Date;

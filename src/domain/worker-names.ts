@@ -1,6 +1,6 @@
 /**
- * Returns the name of an attempt's container, which is also the name of the journal's volume. A slug has no
- * dots, so `.a2` is unambiguous.
+ * Returns the name of an attempt's container and of its journal's volume. From the second attempt on, the
+ * name ends with `.a2`, `.a3` …, which no slug contains.
  */
 export function workerContainerName({
   projectId,
@@ -18,8 +18,8 @@ export function workerContainerName({
 }
 
 /**
- * Returns the name of a sandbox in which swarm checks results. The dot before `check` separates it from
- * workers' names, whose slugs have no dots.
+ * Returns the name of a container in which swarm checks results. A worker's container cannot have this name,
+ * because slugs contain no dots.
  */
 export function checkContainerName({
   projectId,
@@ -47,12 +47,14 @@ export function homeVolumeName(containerName: string): string {
   return `${containerName.replace(/\.a\d+$/, "")}.home`;
 }
 
-/** Returns the name of the ref that keeps a worker's commits, whatever happens to the worker's branch. */
+/**
+ * Returns the name of the ref that holds a worker's commits, even if the worker's branch moves or disappears.
+ */
 export function workRefOf({ swarmId, slug }: { readonly swarmId: string; readonly slug: string }): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
-/** Returns the name of the ref that keeps the unfinished work of a failed story. */
+/** Returns the name of the ref that holds the unfinished work of a failed story. */
 export function failedRefOf({
   swarmId,
   slug,

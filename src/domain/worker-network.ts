@@ -2,8 +2,8 @@
 export type WorkerNetwork =
   | { readonly kind: "none" }
   /**
-   * The gateway as the only connection, for workers whose agent calls a model or has allowed hosts. Other
-   * workers get no network.
+   * The gateway is the only connection. A worker whose agent calls no model and has no allowed hosts gets no
+   * network.
    */
   | { readonly kind: "gateway" }
   /** The engine's own network, with internet access. */
@@ -26,8 +26,8 @@ export function needsModelApi(kind: string): boolean {
 }
 
 /**
- * Returns a warning about a network, to show before a swarm starts; null if only allowed traffic can leave
- * the network.
+ * Returns a warning, for the user before a swarm starts, that a network does not filter traffic; null for
+ * `none` and `gateway`.
  */
 export function findNetworkWarning(setting: string): string | null {
   const network = parseWorkerNetwork(setting);

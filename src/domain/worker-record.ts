@@ -59,7 +59,7 @@ export function newStoryRecords(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
 
-/** Returns a record with exactly these stories. Stories that the record has already keep their state. */
+/** Returns a record with exactly these stories. A story that the record already has keeps its state. */
 export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
   const stories = newStoryRecords(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },

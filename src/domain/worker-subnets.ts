@@ -6,12 +6,15 @@ export interface WorkerSubnet {
 }
 
 /**
- * The default address range for workers' networks; SWARM_SUBNETS overrides it. Engines' own pools have room
- * for only about thirty networks.
+ * The default address range for workers' networks; SWARM_SUBNETS overrides it. Swarm does not use the
+ * engine's own pool, which has room for only about thirty networks.
  */
 export const defaultSubnets = "10.213.0.0/16";
 
-/** The number of addresses in a subnet: network, engine, gateway, worker, three spare ones and broadcast. */
+/**
+ * The number of addresses in a worker's subnet: network, engine, gateway, worker, three unused ones, and
+ * broadcast.
+ */
 const size = 8;
 
 interface Range {
@@ -19,7 +22,7 @@ interface Range {
   readonly last: number;
 }
 
-/** Yields the subnets of a range, in order, that overlap no taken subnet. */
+/** Yields, in ascending order, the subnets of a range that do not overlap any subnet in `taken`. */
 export function* freeSubnets(range: string, taken: readonly string[]): Generator<WorkerSubnet> {
   const whole = rangeOf(range);
   if (whole === null) return;
@@ -30,7 +33,10 @@ export function* freeSubnets(range: string, taken: readonly string[]): Generator
   }
 }
 
-/** Returns the addresses of a worker's existing network; null if the network has another size. */
+/**
+ * Returns the addresses in a worker's existing network; null if the network's size differs from that of a
+ * worker's network.
+ */
 export function parseWorkerSubnet(subnet: string): WorkerSubnet | null {
   const range = rangeOf(subnet);
   return range !== null && range.last - range.first + 1 === size ? subnetFrom(range.first) : null;

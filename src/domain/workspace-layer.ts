@@ -1,8 +1,8 @@
 import { echoMarkedMessage, joinShellLines, renderRunInstruction } from "./dockerfile-text.ts";
 
 /**
- * How the bundle with the commit gets into a build: mounted during one instruction, or copied if the builder
- * cannot mount.
+ * How a build gets the bundle with the commit: BuildKit mounts the bundle during one instruction; the classic
+ * builder copies it.
  */
 export type BundleTransfer = "buildkit" | "classic";
 
@@ -45,22 +45,21 @@ export function workspaceLayer({
 }
 
 /**
- * Matches what package managers install into a tree. Of these files, git must ignore those that it neither
- * tracks nor ignores yet.
+ * Matches files that package managers install into the working tree. The build adds those that git reports as
+ * untracked to git's exclude file.
  */
 const installed =
   "(^|/)(node_modules/|\\.pnp\\.(c?js|loader\\.mjs)|\\.yarn/((cache|unplugged)/|install-state\\.gz|build-state\\.yml)?)$";
 
 /**
- * A sed script that turns paths into exclude patterns from the root. Of `.yarn/` it excludes only Yarn's own
- * files, since the project may keep patches there.
+ * A sed script that converts paths into patterns for git's exclude file. In `.yarn/`, the patterns match only
+ * Yarn's own files, because the project may keep patches there.
  */
 const asPatterns = "s/[][*?\\]/\\\\&/g; s|^|/|; s|/\\.yarn/$|&[bciu]*|";
 
 /**
- * Shell lines that check the commit out, without templates, hooks or configuration of the image or a user.
- * The checkout overwrites the manifests that the layers copied. Any other difference from the commit is an
- * error that names the file.
+ * Shell lines that check out the commit, without git templates, hooks or configuration of the image or a
+ * user. They fail if the working tree then differs from the commit, and print the differing files.
  */
 const checkout: readonly string[] = joinShellLines([
   "set -eu",

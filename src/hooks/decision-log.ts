@@ -16,8 +16,8 @@ const maxBytes = 1024 * 1024;
 const maxShown = 300;
 
 /**
- * Appends the decision about a command to a log, where the user can see why the hook approved it or not.
- * Ignores errors, since the hook has printed the decision already.
+ * Appends the hook's decision about a command, with the reason, to a log for the user. Ignores errors,
+ * because the hook has already printed the decision.
  */
 export function logDecision(
   stateFolder: string,

@@ -9,8 +9,8 @@ export interface FoundSwarm {
   /** The path of the git folder that belongs to the swarm's worktree. */
   readonly gitFolder: string;
   /**
-   * Whether a process owns the swarm, judged from the owner's lock file alone; true if the file does not
-   * tell.
+   * Whether a process owns the swarm, according to the owner's lock file; also true if the lock file leaves
+   * this uncertain.
    */
   readonly isOwned: boolean;
 }
@@ -31,8 +31,8 @@ export function findWorktree(folder: string): string | null {
 }
 
 /**
- * Finds the swarm of the worktree that contains a folder, and reads it from the state file. Null if there is
- * none, or if the state file came with the repository: the text in such a file is untrusted.
+ * Reads the swarm of the worktree that contains a folder from its state file. Returns null without a valid
+ * state file, or if the repository itself brought the file, which makes it untrusted.
  */
 export function findSwarm(folder: string): FoundSwarm | null {
   try {
@@ -56,8 +56,8 @@ export function findSwarm(folder: string): FoundSwarm | null {
 }
 
 /**
- * Finds a worktree's git folder; null if there is none. A linked worktree has a file `.git`, which names the
- * folder.
+ * Finds a worktree's git folder; null if the folder is no worktree. In a linked worktree, `.git` is a file
+ * that names the git folder.
  */
 function gitFolderOf(root: string): string | null {
   const path = join(root, ".git");
@@ -78,8 +78,8 @@ function projectIdIn(gitFolder: string): unknown {
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];
 
 /**
- * Checks only those fields of a state that hooks show. Loading the full validator would take as long as
- * loading everything else. Null if the state is invalid or belongs to another project.
+ * Returns the fields of a state that hooks show; null if they are invalid or belong to another project. Does
+ * not use the full validator, which takes too long to load.
  */
 function parseShown(state: unknown, projectId: unknown): SwarmLineInput | null {
   const { swarmId, containers, project } = (state ?? {}) as Partial<

@@ -1,6 +1,6 @@
 import { readSync } from "node:fs";
 
-/** The fields of Claude Code's input to a hook that swarm uses. */
+/** The fields that swarm uses from the input that Claude Code passes to a hook. */
 export interface HookPayload {
   readonly cwd: string;
   readonly toolName: string;

@@ -7,7 +7,7 @@ import { readSmall } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type SessionFolders, whyFileChangeable } from "./own-program.ts";
 
-/** The places from which the user's own budget settings come. */
+/** The sources of the user's own budget settings. */
 export interface BudgetFolders {
   /** The path of the folder with the user's settings. */
   readonly configFolder: string;
@@ -17,9 +17,9 @@ export interface BudgetFolders {
 const maxSettingsBytes = 1024 * 1024;
 
 /**
- * Returns the reason why a command could spend money without a limit that the user set; null if the user's
- * settings file sets a budget. A budget in project files, on the command line or in the environment does not
- * count: an agent or the project may have written it.
+ * Returns why a command could spend money without a limit that the user set; null if the user's settings file
+ * limits the spending. Budgets from other sources do not count, because an agent or the project may have set
+ * them.
  */
 export function whySpendingUnlimited(
   spends: CommandSpendingKind,
@@ -41,8 +41,8 @@ export function whySpendingUnlimited(
 }
 
 /**
- * Returns the reason why the existing swarm has no budget, else null. A swarm keeps the settings from its
- * start, so a budget that the user sets later does not limit it.
+ * Returns a reason if the existing swarm was started without a budget; null otherwise. A budget that the user
+ * sets later does not limit this swarm.
  */
 function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);

@@ -4,11 +4,14 @@ import { readSmall } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
 export interface InstalledProgram {
-  /** The path of swarm's executable, as the command names it. */
+  /** The path of swarm's executable, as it appears in the command. */
   readonly program: string;
-  /** The files and folders that the executable loads. */
+  /** The paths of files and folders that the executable loads. */
   readonly parts: readonly string[];
-  /** The path of a folder whose files the executable loads. */
+  /**
+   * The path of a folder from which the executable loads files. The hook checks each entry of this folder,
+   * too.
+   */
   readonly contents: string;
 }
 
@@ -19,16 +22,18 @@ export interface SessionFolders {
   readonly projectFolder: string | null;
 }
 
-/** Returns the reason why a command runs outside the session's project; null if it runs inside. */
+/**
+ * Returns a reason if a command runs outside the session's project; null if the command runs inside, or if
+ * the project is unknown.
+ */
 export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "the command runs in another repository than the Claude Code session";
 }
 
 /**
- * Returns the reason why the agent or another user could replace the installed program; null if neither can.
- * Checks each folder and link on the path to the program: a user who can change one of them decides what
- * runs.
+ * Returns why the agent or another user could replace the installed program; null if neither can. Also checks
+ * each folder and link on the program's path, because replacing one of these replaces the program.
  */
 export function whyProgramReplaceable(
   { program, parts, contents }: InstalledProgram,
@@ -63,8 +68,8 @@ function projectsOf({ cwd, projectFolder }: SessionFolders): string[] {
 const maxSteps = 10_000;
 
 /**
- * Returns a function that resolves a path as the kernel does, and judges each step of the path. It judges
- * each step only once.
+ * Returns a function that says why the agent or another user could change a path; null if neither can. The
+ * function checks each folder and symbolic link on the way, and caches the results.
  */
 function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const known = new Map<string, string | null>();
@@ -104,8 +109,8 @@ function isOurs({ uid }: Stats): boolean {
 }
 
 /**
- * Returns the reason why another user could change a file or folder, else null. In a sticky folder like
- * `/tmp`, only the owner of an entry can replace the entry.
+ * Returns why another user could change a file or folder; null if no other user can. In a sticky folder such
+ * as `/tmp`, only the owner of an entry can replace the entry.
  */
 function whyOthersWrite(path: string, stats: Stats): string | null {
   if (!isOurs(stats)) return `${path} belongs to another user`;
@@ -117,7 +122,7 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
 
 const maxAccountBytes = 1024 * 1024;
 
-/** Whether this user is the group's only member, as on systems that give each user a group. */
+/** Whether the current user is the group's only member, as on systems that give each user a private group. */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>

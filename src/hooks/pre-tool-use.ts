@@ -10,7 +10,7 @@ export interface CommandAnswer {
   /** `silent` means that the hook gives no answer, so that Claude Code asks the user as usual. */
   readonly decision: "allow" | "ask" | "silent";
   readonly why: string;
-  /** The command to log; null if the call has nothing to do with swarm. */
+  /** The command of the call, for the log; null if the call is not a valid call of the Bash tool. */
   readonly command: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface Installation extends BudgetFolders {
  */
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
-/** Decides on a tool call. Malformed calls get no approval, but cause no error either. */
+/** Decides whether to approve a tool call. The decision for a malformed call is `silent`. */
 export function decideToolCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;

@@ -22,9 +22,8 @@ export interface QuickContext {
 }
 
 /**
- * Answers Claude Code's fast hooks and its status line. To be fast enough between two keystrokes, it reads
- * files only and loads no npm packages. Errors are dropped, since no user would see them. Returns false for
- * all other commands.
+ * Answers Claude Code's fast hooks and its status line; returns false for any other command. To be fast, it
+ * reads only files and loads no npm packages.
  */
 export async function answerFastHook(
   words: readonly string[],
@@ -82,8 +81,8 @@ async function showStatusLine(words: readonly string[], { folder, write }: Quick
 }
 
 /**
- * Returns the plugin's folder from the arguments `--plugin <folder>`, else this package's folder; null for
- * other arguments.
+ * Returns the folder in the arguments `--plugin <folder>`, or this package's folder without arguments; null
+ * for any other arguments.
  */
 function pluginRootIn(rest: readonly string[], root: string): string | null {
   if (rest.length === 0) return root;

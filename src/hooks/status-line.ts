@@ -5,8 +5,8 @@ import { findSwarm } from "./find-swarm.ts";
 const wrappedLimitMs = 2_000;
 
 /**
- * Renders a line for Claude Code's status line from the state file alone; an empty text if there is no swarm.
- * `wrapped` is the shell command of another status line: it gets the same input, and its output comes first.
+ * Renders a line for Claude Code's status line from the state file alone; an empty text without a swarm.
+ * `wrapped` is the shell command of another status line, whose output comes first.
  */
 export async function renderStatusLine(
   input: string,

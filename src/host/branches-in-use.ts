@@ -5,8 +5,8 @@ import type { Refs } from "./move-ref.ts";
 const heads = "refs/heads/";
 
 /**
- * Finds the branches that `swarm` must not move, and the folder that uses each. A branch is in use if a
- * worktree has checked it out, even without a commit yet, or if a rebase or bisection is in progress on it.
+ * Finds the branches that swarm must not move, each with the folder that uses it. A worktree has checked out
+ * such a branch, or a rebase or bisection of the branch is in progress.
  */
 export async function branchesInUse(
   refs: Pick<Refs, "worktrees">,

@@ -9,18 +9,18 @@ export interface BundleHeader {
 }
 
 /**
- * Maximum size of a header in bytes, far more than an honest header has. A header has one line for each
- * parent commit outside the range, with the first line of that commit's message.
+ * The maximum size of a header in bytes, far above the size of a genuine header. A header has one line per
+ * prerequisite commit, with the commit's subject.
  */
 const maxHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
- * Reads the header of a bundle, or returns why the bundle is refused. This reader is stricter than git's own,
- * which also accepts capabilities, version 3 and any number of refs. git before 2.46 does not check the
- * objects that it fetches from a bundle.
+ * Reads the header of a bundle, or returns why swarm refuses the bundle. Stricter than git, which also
+ * accepts capabilities and version 3.
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
+  // git before 2.46 does not check the objects that it fetches from a bundle.
   await using handle = await open(file, "r");
   const bytes = Buffer.alloc(maxHeaderBytes);
   let length = 0;

@@ -13,8 +13,8 @@ import { areNearbyAncestors } from "./walk-back.ts";
 const maxMemory = "1g";
 
 /**
- * Arguments for git, with which git starts no other program, ignores the user's attributes, and flushes every
- * write to disk.
+ * Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to
+ * disk.
  */
 export const safeGitArguments: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
@@ -31,7 +31,9 @@ export const safeGitEnvironment: Readonly<Record<string, string>> = {
 };
 
 export interface IsolatedGitRunOptions extends Pick<GitRunOptions, "input" | "env" | "maxBytes" | "limitMs"> {
-  /** The exit codes that are valid expectedExitCodes. Any other exit code throws GIT_FAILED. */
+  /**
+   * The exit codes that `git` accepts, by default only 0. Any other exit code makes `git` throw GIT_FAILED.
+   */
   readonly expectedExitCodes?: readonly number[];
 }
 
@@ -44,8 +46,8 @@ export interface IsolatedRepository {
   /** Runs git and returns how it ended. Does not throw if git fails. */
   run(args: readonly string[], run?: Omit<IsolatedGitRunOptions, "expectedExitCodes">): Promise<GitResult>;
   /**
-   * Runs git and returns its output and exit code. Throws GIT_FAILED unless the exit code is one of
-   * `expectedExitCodes`.
+   * Runs git and returns its output and exit code. Throws GIT_FAILED if `expectedExitCodes` does not list the
+   * exit code.
    */
   git(
     args: readonly string[],
@@ -63,9 +65,8 @@ export interface IsolatedRepository {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Creates a repository that is isolated from the user's settings. Writes the files itself, because `git init`
- * would read templates; writes them synchronously, because they are few and small. With `newObjects: "own"`,
- * new objects go into this repository; with `"theirs"`, into the user's repository.
+ * Creates a bare repository that is isolated from the user's settings. `newObjects` says where git writes new
+ * objects: into this repository (`"own"`) or into the user's repository (`"theirs"`).
  */
 export async function createIsolatedRepo(
   folder: string,
@@ -73,6 +74,7 @@ export async function createIsolatedRepo(
   signal?: AbortSignal,
 ): Promise<IsolatedRepository> {
   const objects = join(commonFolder, "objects");
+  // Not `git init`, which would read templates. Synchronous writes suffice for a few small files.
   mkdirSync(join(folder, "objects", "info"), { recursive: true });
   mkdirSync(join(folder, "objects", "pack"));
   mkdirSync(join(folder, "refs"));

@@ -95,8 +95,8 @@ function trackedFile(row: string): TrackedFile {
 }
 
 /**
- * Splits the output of `git cat-file --batch`. For each object, it has `<id> blob <length>`, a line break,
- * the content, and a line break.
+ * Splits the output of `git cat-file --batch` into the contents of the objects. git prints each object as a
+ * line `<id> blob <length>`, the content and a line break.
  */
 function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
   let at = 0;

@@ -1,8 +1,8 @@
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Reads and writes the present user's crontab. Decodes it as Latin-1, so that bytes of any encoding survive a
- * change.
+ * Reads and writes the crontab of the user who runs swarm. Decodes the file as Latin-1, so that a change
+ * keeps the bytes of text in other encodings.
  */
 export interface Crontab {
   read(): Promise<string>;

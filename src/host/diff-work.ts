@@ -8,8 +8,8 @@ export interface WorkToDiff {
 }
 
 /**
- * Streams git's diff between two commits of the repository with this common folder. Settings, filters and
- * attributes of the user or the repository do not apply, and git starts no other program.
+ * Streams git's diff between two commits. Ignores the settings, filters and attributes of the user and the
+ * repository, and lets git start no other program.
  */
 export async function* diffWork(
   commonFolder: string,

@@ -4,9 +4,9 @@ import { findProcesses } from "./processes.ts";
 const runtimes: RegExp = /run/;
 
 /**
- * Kills the runtime processes of this machine that are just starting a program in a container. The container
- * itself keeps running. Returns how many processes were killed: 0 if the engine is on another machine or
- * belongs to another user.
+ * Kills the container runtimes on this machine that are starting a program in this container; the container
+ * itself keeps running. Returns the number of killed processes, which is 0 if the engine runs on another
+ * machine or as another user.
  */
 export async function killStartingPrograms(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
@@ -15,7 +15,7 @@ export async function killStartingPrograms(containerId: string): Promise<number>
 }
 
 /**
- * Returns whether a process starts a program in this container. containerd calls every runtime with the
+ * Returns whether a host process is a container runtime's `exec` into this container. Such a process has the
  * arguments `runc … exec --process <file> … <container>`.
  */
 export function isStartingProgram(argv: readonly string[], containerId: string): boolean {

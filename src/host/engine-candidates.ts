@@ -7,15 +7,18 @@ import type { Environment } from "./user-folders.ts";
 export interface CandidateDeps {
   readonly env: Environment;
   readonly home: string;
-  /** The endpoint from `--engine` or the settings, or null. If it is set, it is the only candidate. */
+  /**
+   * The endpoint from `--engine` or the settings, or null. If the endpoint is set, swarm tries no other
+   * endpoint.
+   */
   readonly chosen: string | null;
   /** The endpoint of swarm's private engine. */
   readonly privateEndpoint: string;
 }
 
 /**
- * Lists the endpoints at which an engine might answer, in the order to try them. If the user named an
- * endpoint, the list has only that one.
+ * Lists the endpoints at which an engine might answer, in the order to try them. If `--engine`, the settings
+ * or DOCKER_HOST set an endpoint, the list has only that endpoint.
  */
 export async function engineCandidates({
   env,
@@ -69,8 +72,8 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
 }
 
 /**
- * Adds the folder of TLS certificates to an endpoint, as the Docker CLI does. So if the user requested
- * verification, it is never skipped silently.
+ * Adds the folder of TLS certificates to a TCP endpoint if DOCKER_TLS_VERIFY is set, as the Docker CLI does.
+ * Otherwise, swarm would connect without the verification that the user requests.
  */
 function withCertificates(host: string, env: Environment, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;

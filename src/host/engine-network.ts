@@ -41,8 +41,8 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
 }
 
 /**
- * Creates the bridge and the iptables chains. The engine's daemon runs with --iptables=false, because two
- * daemons that write the DOCKER chains delete each other's rules.
+ * Creates the bridge and the iptables chains. The daemon itself runs with --iptables=false: two Docker
+ * daemons that write the same DOCKER chains would delete each other's rules.
  */
 export async function createEngineNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, secondOctet } = network;
@@ -100,8 +100,8 @@ export async function createEngineNetwork(network: EngineNetwork): Promise<void>
 }
 
 /**
- * Removes everything that `openNetwork` created, and the bridges of networks that the engine created in its
- * address range.
+ * Removes the bridge and the iptables chains of `createEngineNetwork`, and all bridges that the engine
+ * created in its address range.
  */
 export async function removeEngineNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);

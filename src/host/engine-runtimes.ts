@@ -19,9 +19,8 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
 }
 
 /**
- * Returns the arguments with which to run gVisor. A gVisor with the systrap platform needs none. Older
- * versions, as in Debian 12, need ptrace and the network stack of the container's namespace, because gVisor's
- * own one does not start on newer kernels.
+ * Returns the arguments for gVisor's `runsc`. Versions without the systrap platform, as in Debian 12, need
+ * ptrace and the kernel's network stack, because gVisor's own stack does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
   const { execa } = await import("execa");

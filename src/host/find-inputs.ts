@@ -9,8 +9,8 @@ const maxFiles = 10_000;
 const maxBytes = 1024 ** 3;
 
 /**
- * Finds the files below a folder that match glob patterns. Throws unless each is a regular file that lies in
- * the folder after following all links.
+ * Finds the files below a folder that match glob patterns. Throws if a match is a device, a FIFO or a socket,
+ * or is a link to a file outside the folder.
  */
 export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
   const found = new Map<string, InputFile>();
@@ -42,7 +42,8 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
 }
 
 /**
- * Returns whether a path belongs to swarm or to git. Such files are never inputs, whatever a glob matches.
+ * Returns whether a path belongs to git or to swarm's sandboxes. Such a file is never an input, even if it
+ * matches a glob pattern.
  */
 function isOurs(path: string): boolean {
   return path.split(sep).includes(".git") || `${path}${sep}`.startsWith(join(".aimi", "sandboxes", sep));

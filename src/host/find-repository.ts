@@ -16,9 +16,8 @@ export interface Repository {
 }
 
 /**
- * Finds the repository that contains a folder, or returns null. Does not start git, because `swarm status`
- * must be fast. A test compares the result with git's own for plain repositories, linked worktrees and
- * submodules.
+ * Finds the repository that contains a folder, or returns null. Reads git's files itself, because starting
+ * git would make `swarm status` slow.
  */
 export async function findRepository(folder: string): Promise<Repository | null> {
   let root = await realpath(folder);

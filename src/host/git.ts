@@ -3,8 +3,8 @@ import { runGit } from "./run-git.ts";
 import { gitFailure } from "./start-git.ts";
 
 /**
- * Arguments that exclude swarm's own files from git's list of changed files. They also exclude the task
- * files, because swarm sends these to workers without git.
+ * Pathspecs that exclude swarm's own files from git's list of changed files. They also exclude the task
+ * files, because workers get these from swarm instead of git.
  */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],

@@ -99,8 +99,8 @@ export function imageSources({
 }
 
 /**
- * Returns the first lines of npm's output, which name the problem. Stack traces and the path of the log
- * follow them.
+ * Returns the first lines of npm's error output, which name the problem. Omits stack traces and the path of
+ * npm's log.
  */
 function firstWords(text: string): string {
   const lines = text

@@ -3,8 +3,8 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Returns whether a path lies in a folder after following all links, or would lie there if it does not exist
- * yet. An untrusted repository may contain links to any path.
+ * Returns whether a path lies in a folder after all links are followed: an untrusted repository may contain
+ * links to any path. The path need not exist.
  */
 export async function liesInside(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realOf(path));

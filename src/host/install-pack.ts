@@ -5,10 +5,9 @@ import { join } from "node:path";
 const ownMark = "taken in by aimi-swarm\n";
 
 /**
- * Moves a checked pack into a repository by renaming its files. Unlike a fetch, a rename lets git neither
- * parse the pack again with weaker checks nor start a program. The index moves last, because it makes the
- * pack visible to git. A `.keep` file protects the objects from garbage collection, because no ref has them
- * yet; disposing the result removes it.
+ * Moves a checked pack into a repository by renaming its files, because `git fetch` would parse the pack
+ * again with weaker checks. A `.keep` file protects the objects from garbage collection until the caller
+ * disposes the result; by then, a ref must contain the objects.
  */
 export async function installPack(
   hash: string,
@@ -17,6 +16,7 @@ export async function installPack(
   const name = (ending: string): string => `pack-${hash}.${ending}`;
   const keep = join(to, name("keep"));
   await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(forgive("EEXIST"));
+  // Move the index last, because it makes the pack visible to git.
   for (const ending of ["pack", "rev", "idx"]) await moveIn(join(from, name(ending)), join(to, name(ending)));
   // The pack may have been in the repository already, old and unreferenced. A new modification time protects
   // it from pruning.
@@ -32,8 +32,8 @@ export async function installPack(
 }
 
 /**
- * Moves a file of a pack. If the target exists, it stays: a pack's name is the hash of its content, so both
- * files are equal.
+ * Moves a file of a pack unless the target exists: a pack's name is the hash of its content, so both files
+ * would be equal.
  */
 async function moveIn(from: string, to: string): Promise<void> {
   if ((await exists(to)) || !(await exists(from))) return;
@@ -46,8 +46,8 @@ async function moveIn(from: string, to: string): Promise<void> {
 }
 
 /**
- * Copies a file of a pack, if the repository's objects lie on another filesystem. After a crash, git's own
- * cleanup removes the file `tmp_pack_…`.
+ * Copies a file of a pack to another filesystem. The temporary name `tmp_pack_…` lets git's own cleanup
+ * remove the copy after a crash.
  */
 async function copyIn(from: string, to: string): Promise<void> {
   const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);

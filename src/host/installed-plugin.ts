@@ -22,8 +22,8 @@ export async function replayInstalledHook(home: string, cwd: string): Promise<Ho
 }
 
 /**
- * Sends a plugin's hook two sample calls, one real call of swarm and one that only looks real. Returns its
- * answers.
+ * Sends a plugin's hook two sample calls and returns its answers. One call is a command of swarm; the other
+ * appends a second command, so the hook must not approve it.
  */
 export async function replayHook(
   place: string,

@@ -21,9 +21,9 @@ export function parseLogin(text: string): Login | null {
 }
 
 /**
- * Writes a renewed login back to its file. Otherwise the user's own Claude Code would be logged out, because
- * a renewal makes the old tokens invalid. Returns false if the reference names no file, or if the file now
- * has no login or a newer one.
+ * Writes a renewed login to the file from which swarm read the old login. Otherwise, the user's own Claude
+ * Code would be logged out, because a renewal invalidates the old tokens. Returns false if the file has a
+ * newer login, or if there is no login to replace.
  */
 export async function writeLogin(
   reference: string,
@@ -80,8 +80,8 @@ function isToken(value: unknown): value is string {
 }
 
 /**
- * Replaces a file atomically and keeps its owner and mode. Does not use write-file-atomic, which replaces the
- * file with a truncated one if the disk is full. This file cannot be created again.
+ * Replaces a file atomically and keeps its owner and mode. Does not use write-file-atomic: if the disk is
+ * full, that library replaces the file with a truncated one.
  */
 async function replace(file: string, content: string): Promise<void> {
   const { mode, uid, gid } = await stat(file);

@@ -31,8 +31,8 @@ export async function machineId(stateFolder: string): Promise<string> {
 }
 
 /**
- * Returns the name of the Linux distribution, or of the known distribution on which it is based, so that
- * swarm can say how to install packages. On other systems, returns the platform's name.
+ * Returns the Linux distribution whose instructions for installing packages apply: the machine's own, or a
+ * known one on which it is based. On other systems, returns the platform's name.
  */
 async function systemName(): Promise<string> {
   if (process.platform !== "linux") return process.platform;

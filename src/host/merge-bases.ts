@@ -10,9 +10,8 @@ import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * Returns one commit that contains all these commits, merging them if necessary, or the files in conflict.
- * Merges without a working tree, an index or merge drivers, because the content of files must not decide
- * which program runs.
+ * Merges commits into one commit that contains all of them, or returns the files in conflict. Uses no working
+ * tree, index or merge drivers, so that the content of a file cannot make git run a program.
  */
 export async function mergeIntoOneCommit(
   repo: IsolatedRepository,
@@ -44,7 +43,7 @@ export async function conflictsOf(
 }
 
 /**
- * Merges two commits with a message. Author and date do not depend on when or where it runs, so the same
+ * Merges two commits with a message. The author is fixed and the date comes from the two commits, so the same
  * merge always has the same ID.
  */
 export async function mergeTwo(
@@ -85,8 +84,8 @@ async function commitMerge(
 }
 
 /**
- * The maximum number of conflicting files to list, and the maximum size of git's list in bytes. More is of no
- * use to the user.
+ * The maximum number of conflicting files to list, and the maximum size of git's list in bytes. A longer list
+ * would not help the user.
  */
 const [maxNames, maxNamesBytes] = [1_000, 1024 * 1024];
 

@@ -16,7 +16,7 @@ export interface Refs {
   find(names: readonly string[]): Promise<FoundRef[]>;
   /** Returns whether any ref contains a commit. The commit must exist in this repository. */
   containCommit(commit: string): Promise<boolean>;
-  /** Moves a ref, but only if it is at `move.old`; never by force. */
+  /** Moves a ref only if it still points at `move.old`. */
   move(move: RefMove, why: string): Promise<RefMoveResult>;
   /** Returns the output of `git worktree list`, which changes nothing. */
   worktrees(): Promise<string>;

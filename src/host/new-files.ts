@@ -5,8 +5,7 @@ import type { ProjectFileWriter } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Writes files that belong to the user of a repository: creates them if absent and appends lines, but never
- * overwrites them.
+ * Creates files in the user's repository and appends lines to files, but never overwrites existing content.
  */
 export function createNewFilesWriter(root: string): ProjectFileWriter {
   return {

@@ -9,13 +9,13 @@ export interface ObjectFacts {
 }
 
 /**
- * Reads git objects through a single git process, because starting a process costs more than a hundred
- * answers.
+ * Reads git objects through a single git process, because starting a process takes longer than a hundred
+ * requests.
  */
 export interface ObjectReader extends AsyncDisposable {
   /**
-   * Returns facts about the objects in the order of the names, with null for a name that has no object in
-   * this repository.
+   * Returns the facts about each object, in the order of the names; null if this repository has no such
+   * object.
    */
   readFacts(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
   /** Yields the content of each object, of any type and size. The caller must check the sizes first. */
@@ -99,7 +99,10 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
   for (let at = 0; at < names.length; at += maxPending) yield names.slice(at, at + maxPending);
 }
 
-/** Parses `<id> <type> <size>`. Returns null for any other line, which says why there is no object. */
+/**
+ * Parses git's answer `<id> <type> <size>`. Returns null for any other answer, with which git says that there
+ * is no such object.
+ */
 function factsIn(line: string): ObjectFacts | null {
   const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
   return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };

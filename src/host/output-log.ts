@@ -6,14 +6,14 @@ import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
 /** The maximum size in bytes to store of one output stream of one task. */
 const maxBytes = 10 * 1024 * 1024;
 /**
- * The size in bytes at which a piece of output is full. A piece is consecutive output of one stream, logged
- * as one event.
+ * The size in bytes after which a new piece of output begins. A piece is uninterrupted output of one stream,
+ * which one event describes.
  */
 const maxPieceLength = 64 * 1024;
 const quietMs = 200;
 /**
- * The maximum number of logged pieces. A task that switches between its streams at each byte would cause more
- * events than output. Beyond the limit, only the order of stdout and stderr is lost.
+ * The maximum number of pieces to log: a task that alternates between its streams at each byte would cause
+ * more events than output. Beyond the limit, only the order between stdout and stderr is lost.
  */
 const maxPieces = 10_000;
 

@@ -19,12 +19,14 @@ export async function createProcessFolder(parent: string, kind = ""): Promise<Pr
   return { folder, [Symbol.asyncDispose]: () => remove(folder) };
 }
 
-/** The maximum age of a folder in milliseconds, longer than any process may use it. */
+/**
+ * The age in milliseconds after which a folder counts as abandoned, longer than any process needs its folder.
+ */
 const maxMs = 24 * 3_600_000;
 
 /**
- * Removes the folders of processes that have ended. If the process ID is in use again or belongs to another
- * machine, the folder stays until it is a day old.
+ * Removes the folders of processes of this machine that have ended, and all folders that are older than a
+ * day. The age limit covers reused process IDs and the folders of other machines.
  */
 async function removeLeftovers(parent: string, kind: string): Promise<void> {
   for (const name of await readdir(parent)) {

@@ -4,12 +4,15 @@ import { BoundedList } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** Names of swarm's own files in `outputs/`, where the output files of a task lie, too. */
+/** The names of swarm's own files in `outputs/`, the folder that also contains the task's output files. */
 export const swarmOutputNames: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 
 const asideAs = (name: string): string => (swarmOutputNames.includes(name) ? `task-${name}` : name);
 
-/** The maximum length of the list of output files: a task may write a million files. */
+/**
+ * The maximum number of output files to list, and of characters in their paths: a task may write a million
+ * files.
+ */
 const listed = { items: 10_000, characters: 1024 * 1024 };
 
 /**

@@ -12,9 +12,8 @@ interface PluginFile {
 }
 
 /**
- * Writes the plugin into a folder of its own, because Claude Code copies a plugin's whole folder. The folder
- * has no packages, and its `bin/swarm` runs this installation with its Node. Does not touch a folder that is
- * up to date, so that running sessions are not disturbed.
+ * Writes the plugin's files into a folder of their own, because Claude Code copies a plugin's whole folder.
+ * Leaves an up-to-date folder unchanged, so that running sessions are not disturbed.
  */
 export async function writePluginFolder(
   packageRoot: string,
@@ -66,8 +65,8 @@ async function filesOf(packageRoot: string): Promise<PluginFile[]> {
 }
 
 /**
- * Creates the plugin's `bin/swarm`. The script names Node by its full path, because a project could put
- * another Node on `PATH`.
+ * Creates the plugin's `bin/swarm`, which starts this installation of swarm. The script names Node by its
+ * full path, because a project could put another Node on `PATH`.
  */
 function programFile(packageRoot: string, node: string): PluginFile {
   const main = quoted(join(packageRoot, "dist", "main.cjs"));

@@ -33,12 +33,12 @@ export interface PrivateEngineDeps {
   readonly answers: (endpoint: string) => Promise<boolean>;
 }
 
-/** Facts about a private engine that swarm stores from start to start. */
+/** Facts about a private engine that swarm stores in a file for the engine's next start. */
 interface EngineRecord {
   readonly octet: number;
   /**
-   * Whether the engine has started at least once. If so, its data folder is complete, and swarm discards the
-   * data only if the user requests it.
+   * Whether the engine has started successfully at least once. Its data folder is then complete, and swarm
+   * moves the folder aside only if the user requests it.
    */
   readonly started: boolean;
 }
@@ -188,8 +188,8 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
 interface EngineFiles {
   /**
-   * The folder of the socket and the exec root: the engine's folder, or one with a shorter path if that is
-   * too long.
+   * The folder of the socket and the exec root: the engine's folder, or a folder in `/run` if the engine's
+   * path is too long for a socket.
    */
   readonly run: string;
   readonly socket: string;
@@ -237,7 +237,10 @@ async function findDaemon({ data }: EngineFiles): Promise<number[]> {
   return findProcesses(/^dockerd/, (argv) => argv[0]?.endsWith("dockerd") === true && argv.includes(data));
 }
 
-/** Returns whether a container of this engine runs, even if the daemon does not. */
+/**
+ * Returns whether a container of this engine is running. Containers keep running after their daemon is
+ * killed.
+ */
 async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
   const shims = await findProcesses(
     /^containerd-shim/,

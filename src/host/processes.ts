@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Finds the processes with a name whose arguments pass a test. A recorded process ID alone proves nothing,
- * because IDs are used again. Checks the name first: reading arguments waits for the process's memory lock,
- * with which a hostile process in a sandbox could block the caller.
+ * Finds the processes with a matching name whose arguments pass the test; a stored process ID may by now
+ * belong to another process. Tests the name first, because a hostile process in a sandbox can block a reader
+ * of its arguments.
  */
 export async function findProcesses(
   name: RegExp,

@@ -13,7 +13,10 @@ import { liesInside } from "./inside.ts";
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
   storeProof(proof: ProofReport): Promise<void>;
-  /** Finds the results of commands that ran one after another in one sandbox on a base commit, or null. */
+  /**
+   * Finds the results of running these commands on a base commit, one after another in one sandbox; null if
+   * there are none.
+   */
   findBaseChecks(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
   storeBaseChecks(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;
 }

@@ -13,8 +13,8 @@ interface PublishDeps {
 }
 
 /**
- * Implements `publish` of `WorkRepository`. Publishes to the wanted branch if the rules allow that, else to
- * the fallback branch by the same rules.
+ * Implements `publish` of `WorkRepository`. Publishes the work to `branch`, or to `fallbackBranch` if an
+ * obstacle prevents that.
  */
 export async function publishBranch(
   { commonFolder, repo }: PublishDeps,
@@ -56,7 +56,10 @@ export async function publishBranch(
   return { kind: "refused", obstacles };
 }
 
-/** Finds the commit of a branch, and the obstacle, if any, that prevents swarm from moving the branch. */
+/**
+ * Finds the commit of a branch and the obstacle that prevents swarm from moving the branch; each is null if
+ * there is none.
+ */
 export async function lookAtBranch(
   { commonFolder, repo }: PublishDeps,
   name: string,
@@ -83,7 +86,7 @@ async function holderOf(
 }
 
 /**
- * Returns the present commit of a branch that swarm may move to `commit`, or the obstacle that forbids it.
+ * Checks whether swarm may move a branch to `commit`. Returns the branch's present commit, or the obstacle.
  */
 async function judge(
   {
@@ -96,7 +99,7 @@ async function judge(
     readonly used: ReadonlyMap<string, string>;
   },
   name: string,
-  /** The commit to move to, or null if the caller does not want to move the branch. */
+  /** The new commit of the branch; null if the caller only asks about the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = cleanText(name);
@@ -130,8 +133,8 @@ async function judge(
 const remotes = "refs/remotes/";
 
 /**
- * Lists the remotes among the refs. A local branch below a remote's name would hide the branches of that
- * remote.
+ * Lists the names of the remotes to which these refs belong. A local branch `origin/x` would hide the branch
+ * `x` of the remote `origin`.
  */
 function remotesIn(there: readonly FoundRef[]): string[] {
   const found = there.filter(({ name }) => name.startsWith(remotes));
@@ -139,7 +142,8 @@ function remotesIn(there: readonly FoundRef[]): string[] {
 }
 
 /**
- * Finds these branches, the refs below and above them, and the branches of a remote with the same first name.
+ * Finds the refs that matter to these branch names: the branches themselves, the branches below and above
+ * them, and the branches of a remote with the same first name.
  */
 async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
@@ -152,7 +156,7 @@ async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRe
   return patterns.length === 0 ? [] : refs.find(patterns);
 }
 
-/** Returns whether one ref lies below the other. git cannot have both. */
+/** Returns whether one ref lies below the other, such as `a/b` below `a`. git cannot have both. */
 function blocksRef(ref: string, wanted: string): boolean {
   return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }

@@ -9,8 +9,8 @@ import { createProcessFolder } from "./own-folder.ts";
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /**
-   * Creates a repository in which to read objects. With `own`, new objects stay in that repository; with
-   * `theirs`, they go into the user's repository.
+   * Creates an isolated repository through which git reads objects. With `own`, git writes new objects into
+   * the isolated repository; with `theirs`, into the user's repository.
    */
   openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepository>;
 }
@@ -36,8 +36,8 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
 }
 
 /**
- * Writes a stream to a new file and checks its size and checksum. A stream with a wrong size or checksum is a
- * result, not an error.
+ * Writes a stream to a new file and checks its size and checksum. Does not throw if the size or the checksum
+ * is wrong, but returns which of them.
  */
 export async function storeStream(
   file: string,

@@ -13,21 +13,20 @@ import { splitStream } from "./split-stream.ts";
  */
 const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
 /**
- * Maximum total size of all compared manifests in bytes, and maximum number of links, because comparing them
- * blocks the whole process.
+ * The maximum total size in bytes of all compared manifests, and the maximum number of links. Both bound the
+ * time for which the comparison blocks this process.
  */
 const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
 /** The number of changes to judge as one batch. Only one batch is in memory. */
 const batchSize = 200;
 const maxShown = 1_000;
 /**
- * The end byte and maximum length in bytes of a field in git's output: enough for a path with its line
- * counts, and for more of a commit's subject than is shown.
+ * The end byte and the maximum length in bytes of a field in git's output. Every path with its line counts is
+ * shorter; of a longer commit subject, the reader needs only the start.
  */
 const fields = { end: 0, maxLength: 8 * 1024 };
 /**
- * The end byte and maximum length in bytes of a patch's line: enough for the two paths of a renamed file. A
- * longer line cannot name a test.
+ * The end byte and the maximum length in bytes of a patch's line, enough for the two paths of a renamed file.
  */
 const lines = { end: 10, maxLength: 16 * 1024 };
 const maxPatchBytes = 16 * 1024 * 1024;

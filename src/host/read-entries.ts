@@ -21,22 +21,24 @@ export interface UnreadReason {
 }
 
 export interface TreeLimits {
-  /** The maximum number of changed files and of folders with changes, together. */
+  /** The maximum number of changed files and changed folders in total. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** The maximum length of one path, and of all changed paths together, in bytes. */
+  /**
+   * The maximum length in bytes of one changed path; `maxTotalPathBytes` limits the sum of all changed paths.
+   */
   readonly maxPathBytes: number;
   readonly maxTotalPathBytes: number;
   /**
-   * The maximum size in bytes of the tree objects of all compared folders in both versions, to bound the
-   * reader's memory.
+   * The maximum total size in bytes of the tree objects of the compared folders, in both versions. The limit
+   * bounds the reader's memory.
    */
   readonly maxTreeBytes: number;
 }
 
 /**
- * Limits far above the honest work of one night, and above the amount that a reviewer could read. Linux
- * cannot check out a path longer than this limit.
+ * The default limits, far above the honest work of one swarm and above what a reviewer could read.
+ * `maxPathBytes` is the length of the longest path that Linux can open.
  */
 export const treeLimits: TreeLimits = {
   ...{ maxEntries: 100_000, maxDepth: 200 },
@@ -73,11 +75,9 @@ interface Walk {
 }
 
 /**
- * Reads the differences between two commits folder by folder, and keeps only the folders on the present path
- * in memory. Checks each limit before reading the data that the limit bounds. git's own comparison keeps all
- * differences in memory before printing the first one. Ten levels of folders, each with ten entries for the
- * next level, take only a few hundred bytes but exhaust git's memory. Returns null if all differences were
- * read, else the reason why not.
+ * Reads the differences between two commits folder by folder, within the limits. Returns null if all
+ * differences were read, else the reason why not. Does not use git's own comparison, because that keeps all
+ * differences in memory: a few hundred bytes of nested folders can stand for billions of files.
  */
 export async function readChangedEntries(
   objects: ObjectReader,

@@ -39,7 +39,10 @@ export async function* readOutputPieces(
   }
 }
 
-/** Reads the events of the last task from a file that has the events of all tasks and may still grow. */
+/**
+ * Reads the events of a sandbox's last task. The file also has the events of earlier tasks, and may still
+ * grow.
+ */
 function taskEvents(file: string): {
   /** Reads the events since the last call; returns null if the file is missing. */
   readOn(): Promise<readonly ReadEvent[] | null>;
@@ -81,8 +84,8 @@ function taskEvents(file: string): {
 }
 
 /**
- * Yields the output in the log files that no event covers. A killed process leaves such output if it had no
- * time to write the event.
+ * Yields the output at the end of the log files for which no event exists. A process that was killed after it
+ * wrote output and before it wrote the event leaves such output.
  */
 async function* uncovered(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
   for (const stream of ["stdout", "stderr"] as const) {

@@ -24,8 +24,8 @@ const largestFile = 1024 * 1024;
 const maxSecretLength = 16_000;
 
 /**
- * Reads the secret that a reference names: one line that fits into a header, or the login of a subscription.
- * Throws CREDENTIAL_UNREADABLE at anything else.
+ * Reads the secret to which a reference points. Throws CREDENTIAL_UNREADABLE unless the secret is a single
+ * line that fits into an HTTP header, or the login of a subscription.
  */
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
@@ -82,8 +82,8 @@ async function answerOf(
 }
 
 /**
- * Removes from a program's error output the longer words of its normal output, which may be parts of the
- * secret.
+ * Replaces each longer word of a program's error output that its standard output also has, because such a
+ * word may be part of the secret.
  */
 function withoutWords(text: string, secrets: string): string {
   return secrets

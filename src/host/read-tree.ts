@@ -46,9 +46,8 @@ class Cursor implements TreeRow {
 }
 
 /**
- * Pairs the entries of two trees by name. If one tree lacks a name, its side of the pair is null. Merges both
- * trees in git's own order, so an entry that breaks this order appears as deleted and added, never as
- * unchanged.
+ * Pairs the entries of two trees by name; if one tree lacks a name, its side of the pair is null. An entry
+ * that breaks git's order of names appears as deleted and added, never as unchanged.
  */
 export function* pairTreeEntries(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];
@@ -77,7 +76,8 @@ function inOrder(one: Cursor, other: Cursor): number {
 }
 
 /**
- * Returns the byte after the common part of two names. git sorts a folder as if its name ended with a slash.
+ * Returns the byte of a name at the position `length`. If the name ends there, returns a slash for a folder
+ * and 0 for a file, as in git's order.
  */
 function afterName({ bytes, mode, nameAt, nameEnd }: Cursor, length: number): number {
   if (nameAt + length < nameEnd) return bytes[nameAt + length] ?? 0;

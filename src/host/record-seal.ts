@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { once } from "../domain/once.ts";
 import { readOrCreateSecret } from "./own-secret.ts";
 
-/** Computes a seal of a text, which only the swarm program of this user can compute. */
+/** Computes the seal of a text: an HMAC with a key that only this user can read. */
 export type ComputeRecordSeal = (text: string) => Promise<string>;
 
 /**
- * Creates the seal function. Its key lies in the user's state folder, where no repository can place a file.
+ * Creates the function that computes seals. The key is in the user's state folder, into which no repository
+ * can write.
  */
 export function createRecordSeal(stateFolder: string): ComputeRecordSeal {
   const key = once(() => readOrCreateSecret(join(stateFolder, "record-key"), { bytes: 32 }));

@@ -19,8 +19,8 @@ const claudeCode: LoginIssuer = {
 type ReadSecret = (reference: string) => Promise<string>;
 
 /**
- * Resolves an endpoint with its secrets, for one admission to the gateway. The caller must not store the
- * result.
+ * Resolves an endpoint for one admission that swarm sends to the gateway. The result contains secrets, so the
+ * caller must not store it.
  */
 export async function resolveEndpoint(
   { name, api, url, pass, credential }: EndpointPlan,
@@ -50,7 +50,7 @@ export async function resolveEndpoint(
   };
 }
 
-/** Resolves the headers, with their secrets, of an endpoint or of a registry's mirror. */
+/** Resolves the headers of an endpoint or of a registry's mirror, and inserts their secrets. */
 export async function resolveHeaders(
   plans: Extract<EndpointPlan["credential"], { kind: "headers" }>["headers"],
   read: ReadSecret,

@@ -1,9 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/**
- * Lists the ranges of IPv4 addresses in this machine's routes, except the default route. These ranges are in
- * use.
- */
+/** Lists the IPv4 address ranges that this machine's routes use, except the default route. */
 export async function localRoutes(): Promise<string[]> {
   // Without `/proc/net/route`, the list is empty. The engine still avoids overlaps with its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
@@ -22,8 +19,7 @@ export function routesIn(table: string): string[] {
 }
 
 /**
- * Converts an address that the kernel printed as a number in the machine's byte order, with the last byte
- * first.
+ * Converts an IPv4 address from the form in `/proc/net/route`: hexadecimal digits with the last byte first.
  */
 function addressOf(hex: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(".");

@@ -3,7 +3,7 @@ import { formatBytes, formatDuration } from "../domain/duration.ts";
 import { type GitExit, type GitStartOptions, gitFailure, startGit } from "./start-git.ts";
 
 export interface GitRunOptions extends GitStartOptions {
-  /** The bytes for git's stdin, or a file from whose present position git reads. */
+  /** The bytes for git's stdin, or a file that git reads from the file's present position. */
   readonly input?: Uint8Array | FileHandle;
   readonly maxBytes?: number;
 }
@@ -16,7 +16,7 @@ export interface GitResult extends GitExit {
 
 const defaultMaxBytes = 256 * 1024 * 1024;
 
-/** Runs git without a shell and without prompts. Throws the signal's reason if the signal is aborted. */
+/** Runs git without a shell and without prompts. Throws the abort reason if `signal` aborts. */
 export async function runGit(
   args: readonly string[],
   { input, maxBytes = defaultMaxBytes, ...start }: GitRunOptions,
@@ -48,7 +48,7 @@ function lateReason({ limitMs = 0 }: GitStartOptions): string {
 }
 
 export interface GitStreamOptions extends GitStartOptions {
-  /** Called when git exceeds its time limit. Without this function, the stream throws GIT_FAILED then. */
+  /** Called if git exceeds its time limit. Without this callback, the stream throws GIT_FAILED instead. */
   readonly onLate?: (() => void) | undefined;
 }
 

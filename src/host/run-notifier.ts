@@ -1,14 +1,17 @@
 import type { Notice } from "../domain/generated/notice.ts";
 
-/** The time limit of a notifier in milliseconds, including the processes that the notifier starts. */
+/**
+ * The default time limit of a notification in milliseconds. At the limit, swarm kills the notifier and the
+ * processes that it started.
+ */
 const usualLimitMs = 60_000;
 
 const webhook = "webhook:";
 
 /**
- * Delivers a notice in the way that `words` says: `webhook:https://…` posts the notice as JSON, and `desktop`
- * shows its text. Any other words are a shell command, which gets the notice as input. Returns null, or the
- * reason why the delivery failed.
+ * Delivers a notice. `words` is `webhook:<url>`, which posts the notice as JSON, or `desktop`, which shows
+ * its text, or a shell command, which gets the notice on stdin. Returns null, or the reason why the delivery
+ * failed.
  */
 export async function runNotifier(
   root: string,

@@ -27,9 +27,7 @@ import type { ComputeRecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
-  /**
-   * The folder of the repository. Outside of repositories, the folder in which the user started the command.
-   */
+  /** The root folder of the repository; outside of a repository, the user's current folder. */
   readonly root: string;
   /** The folder to which glob patterns are relative. */
   readonly folder: string;
@@ -42,8 +40,8 @@ export interface SandboxFoldersDeps {
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
 /**
- * The maximum size of a record in bytes, several times the largest one: two hundred paths, each stored twice,
- * of 4096 characters each.
+ * The maximum size of a record in bytes, several times the largest one that swarm writes, which has two
+ * hundred paths of 4096 characters, each path twice.
  */
 const largestRecord = 8 * 1024 * 1024;
 const destroyMark = ".destroying";

@@ -8,7 +8,9 @@ export interface SecretProgramEnd {
   readonly exitCode: number | null;
   readonly output: string;
   readonly errors: string;
-  /** The reason why there is no exit code, or null. */
+  /**
+   * The reason why the program has no exit code, such as a timeout or a signal; null if it has an exit code.
+   */
   readonly reason: string | null;
 }
 
@@ -23,9 +25,9 @@ const maxBytes = 1024 * 1024;
 const restMs = 500;
 
 /**
- * Runs programs that print a secret, without a shell, without an input and with a timeout. Waits only for the
- * program itself. Processes that it leaves in the background, such as a key agent, may keep the output pipe
- * open for ever.
+ * Runs programs that print a secret, without a shell, without an input and with a timeout. Does not wait for
+ * processes that a program leaves in the background, such as a key agent, because these may keep the output
+ * pipe open forever.
  */
 export function createSecretProgramRunner(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {

@@ -3,15 +3,15 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The one message that a background process sends about its start. */
+/** The message that a background process sends once, when its start has succeeded or failed. */
 type Word =
   | { readonly begun: string | null }
   | { readonly failed: { readonly code: string; readonly details: object } };
 
 /**
- * Starts this program with other arguments in a session of its own, so that the new process keeps running if
- * the user closes the terminal. Resolves when the new process reports its start. If the start fails, rejects
- * with the error of the new process.
+ * Starts this program with other arguments in a session of its own, so that closing the terminal does not end
+ * the new process. Resolves when the new process reports its start; rejects with the reported error if the
+ * start failed.
  */
 export async function spawnOwner(
   words: readonly string[],

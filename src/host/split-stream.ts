@@ -1,4 +1,4 @@
-/** Splits a stream into texts at the byte `end`. Cuts a text that is longer than `maxLength` bytes. */
+/** Splits a stream at each byte `end` into texts. Truncates a text to `maxLength` bytes. */
 export async function* splitStream(
   bytes: AsyncIterable<Uint8Array>,
   { end, maxLength }: { readonly end: number; readonly maxLength: number },

@@ -3,8 +3,8 @@ import { cleanText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Variables to remove from git's environment. git sets them for its hooks. If a hook calls swarm, they would
- * direct git to another repository than the one in the folder.
+ * Variables to remove from git's environment. git sets them for its hooks, so if a hook calls swarm, they
+ * would direct git to another repository.
  */
 const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
@@ -53,8 +53,8 @@ process.on("exit", () => {
 });
 
 /**
- * Starts git with Node's own `spawn`. A swarm starts git about twenty times for each worker. A library's
- * overhead for each start would cost the owner as much CPU time as the start itself.
+ * Starts git with Node's own `spawn`, because a swarm starts git about twenty times for each worker. A
+ * library's overhead would double the owner's CPU time for each start.
  */
 export function startGit(
   args: readonly string[],
@@ -111,8 +111,8 @@ export function startGit(
 }
 
 /**
- * Returns whether git crashed because of its input. If the user or swarm ended git, or memory was short, this
- * is false.
+ * Returns whether git crashed because of its input, that is by SIGSEGV, SIGBUS or SIGABRT. A kill by the
+ * user, by swarm or for lack of memory is no crash.
  */
 export function hasCrashed({ endedBy }: GitExit): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { StateFolder } from "../ports/leftovers.ts";
 
 /**
- * Matches the names of swarm's files in the state folder. Does not match the files with the IDs of the
- * machine and the user, because projects and sandboxes are bound to these IDs.
+ * Matches the names of the files that swarm may delete from the state folder. The files with the IDs of the
+ * machine and the user stay, because projects and sandboxes are bound to these IDs.
  */
 const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
 const engine = "engine";

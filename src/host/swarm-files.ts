@@ -12,8 +12,8 @@ export function openSwarmFiles({ root, gitFolder }: Pick<Repository, "root" | "g
   const inGitFolder = join(gitFolder, "aimi", "requests");
 
   /**
-   * Returns the folders to search. Leaves out the worktree's folder if a link leads out of the worktree,
-   * because an untrusted repository may contain links to any path.
+   * Returns the folders to search. An untrusted repository may contain links to any path, so the result omits
+   * the worktree's folder if a link leads out of the worktree.
    */
   const folders = async (): Promise<string[]> =>
     (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];

@@ -15,13 +15,13 @@ import type { GitResult } from "./run-git.ts";
 import { hasCrashed } from "./start-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
-/** The points at which a test lets swarm crash. A crash there must do no harm. */
+/** The points of an import at which a test kills the process. A crash at any of them must do no harm. */
 export type ImportCrashPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
 export interface ImportDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
-  /** Called at each `ImportPoint`. A test kills the process in this call. */
+  /** Called at each point of an import at which a test may kill the process. */
   readonly onPoint?: (point: ImportCrashPoint) => void;
 }
 
@@ -97,8 +97,8 @@ export async function refAt(commonFolder: string, refs: Refs, ref: string): Prom
 }
 
 /**
- * Checks a bundle's header before reading the pack. The bundle must have one ref, at the tip, and no
- * prerequisite outside the history of the base.
+ * Checks a bundle's header before reading the pack. The bundle must have exactly one ref, which points at the
+ * tip, and each prerequisite must be in the history of the base.
  */
 async function checkHeader(
   repo: IsolatedRepository,
@@ -123,7 +123,8 @@ async function checkHeader(
 }
 
 /**
- * Finds one of these commits or their ancestors that is not in the history of `tip`; returns null if all are.
+ * Finds a commit that is in the history of `commits` but not in the history of `tip`; returns null if there
+ * is none.
  */
 async function findOutside(
   repo: IsolatedRepository,
@@ -136,8 +137,8 @@ async function findOutside(
 }
 
 /**
- * Checks and indexes the pack, and returns its hash. If git complains, the pack is refused, unless git itself
- * could not run.
+ * Checks and indexes the pack. Returns the pack's hash, or a rejection if git finds a fault in the pack;
+ * throws if git itself could not run.
  */
 async function indexPack(
   repo: IsolatedRepository,
@@ -158,15 +159,16 @@ async function indexPack(
 }
 
 /**
- * Returns whether git gave no verdict on the work, because the user ended git or this machine lacks disk
- * space or permissions.
+ * Returns whether git failed for a reason other than the work: a kill, a full disk or missing permissions.
  */
 function hasNoVerdict(ended: GitResult): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
-/** Moves the position of the file handle, from which git then reads. */
+/**
+ * Moves the position of the file handle forward by `bytes`, so that git starts reading at the new position.
+ */
 async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
   const passed = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
@@ -177,9 +179,9 @@ async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
 }
 
 /**
- * Reads the changes within limits, before any step that follows objects without a limit. Refuses a
- * `.gitattributes` or `.gitmodules` that is a link; git's own check only warns about these. Checks only
- * changes since the base, so that a repository that already has such a link can still import work.
+ * Reads the changes since the base within limits, because later steps follow objects without a limit. Rejects
+ * a new `.gitattributes` or `.gitmodules` that is a symbolic link: git's own check only warns about such a
+ * link.
  */
 async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport): Promise<Rejection | null> {
   if (!(await areCommits(repo, [tip])))
@@ -198,8 +200,8 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
 const deepHistory = "git crashed in the bundle's history, as git does when folders are nested too deep";
 
 /**
- * Checks that no object is missing, and that the tip descends from the base and from the work imported
- * before.
+ * Checks that no object is missing, and that the tip descends from the base and from the previously imported
+ * commit.
  */
 async function checkHistory(
   repo: IsolatedRepository,
@@ -221,8 +223,8 @@ async function checkHistory(
 }
 
 /**
- * Checks the files with which the story started. If the story started without earlier work, its commit would
- * delete that work.
+ * Checks that the worker started the story from the files of the preceding commit. Otherwise, the story's
+ * commit would delete the work of the preceding commit.
  */
 async function checkStart(
   repo: IsolatedRepository,

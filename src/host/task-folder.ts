@@ -9,8 +9,8 @@ import { liesInside } from "./inside.ts";
 const largestTaskFile: number = 8 * 1024 * 1024 - 64 * 1024;
 
 /**
- * Matches safe names of task files: letters of any script, digits and a few signs. Shells, terminals and
- * option parsers give none of them a special meaning.
+ * Matches safe names of task files: letters of any script, digits, `_`, `.`, `-` and spaces. Other signs, or
+ * a `-` at the start, could confuse a shell, a terminal or an option parser.
  */
 const safeName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]*-tasks\.json$/u;
 
@@ -84,7 +84,8 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * Reads a file up to the limit, even if the file grows meanwhile. Throws if the path is a FIFO or a device.
+ * Reads a file; throws if the file is too large or is not a regular file, such as a FIFO. Reads no more than
+ * the limit, even if the file grows meanwhile.
  */
 async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   const place = { file: shown };

@@ -1,14 +1,14 @@
 import type { ObjectReader } from "./object-reader.ts";
 
 /**
- * Limits of the search: the maximum number of steps, of commits in one step, and of bytes in one commit.
- * Beyond the first two, git's own search is cheaper; no honest commit is larger.
+ * The maximum number of steps, of commits per step, and of bytes per commit. For a longer search, git's own
+ * is cheaper; no honest commit is larger.
  */
 const [maxSteps, maxBatch, maxBytes] = [32, 64, 64 * 1024];
 
 /**
- * Returns whether all commits are the tip itself or one of its ancestors a few steps back; the work of a
- * story is rarely longer. False means only that the search did not find them within these steps.
+ * Returns whether all commits are the tip or its ancestors a few steps back, which is true for most stories.
+ * False means only that the search did not find all of them within these steps.
  */
 export async function areNearbyAncestors(
   objects: ObjectReader,
@@ -35,7 +35,10 @@ export async function areNearbyAncestors(
   return false;
 }
 
-/** Parses the parents of a commit as git does: they follow directly after the line of the tree. */
+/**
+ * Parses the parents of a commit. Like git, reads only the `parent` lines that directly follow the `tree`
+ * line.
+ */
 function parentsIn(commit: Buffer): string[] {
   const [, rows = ""] =
     /^tree [0-9a-f]{40}\n((?:parent [0-9a-f]{40}\n)*)/.exec(commit.toString("latin1")) ?? [];

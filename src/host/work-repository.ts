@@ -9,9 +9,8 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { type ImportDeps, importBundle, refAt } from "./take-in.ts";
 
 /**
- * Gives access to the repository with this common git folder, for all its worktrees. Reads commits in an
- * isolated repository, where neither the settings nor the files of the user's repository apply. In the user's
- * repository itself, moves only refs.
+ * Gives access to the repository with this common git folder, for all its worktrees. Reads commits through an
+ * isolated repository, to which the settings and files of the user's repository do not apply.
  */
 export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;

@@ -9,8 +9,8 @@ import { summaryMarkdown } from "../domain/summary-markdown.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Writes the report of a swarm as `.aimi/reports/<date>-<swarm>.md` and as an HTML page, and replaces earlier
- * ones. Writes both again under the name `latest`. Returns the path of the first file.
+ * Writes the report of a swarm to `.aimi/reports/<date>-<swarm>.md` and to an HTML page with the same name.
+ * Replaces the files `latest.md` and `latest.html` with copies of both. Returns the path of the first file.
  */
 export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
   const folder = join(".aimi", "reports");

@@ -25,11 +25,14 @@ export interface ImageDeps {
 }
 
 export interface BaseOptions {
-  /** The names of agents to install, from `agentPackages`. If null, the agents of the present image stay. */
+  /**
+   * The names of agents to install, from `agentPackages`. If null, the new image gets the agents of the
+   * present image.
+   */
   readonly agents: readonly string[] | null;
   /** The names of agents to install in addition to `agents`. */
   readonly withAgents?: readonly string[];
-  /** Whether to make the root filesystem again, with the newest packages. */
+  /** Whether to rebuild the root filesystem with the newest packages. */
   readonly fresh: boolean;
 }
 
@@ -47,7 +50,7 @@ export interface EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** Returns the up-to-date base image: the existing one if its checksum is right, else a new build. */
+/** Returns the base image: the existing image if its inputs have not changed, else a new build. */
 export async function ensureBaseImage(
   deps: ImageDeps,
   options: BaseOptions,
@@ -102,7 +105,7 @@ export async function ensureBaseImage(
   return { id, tag: baseImage, checksum, built: true };
 }
 
-/** Returns the inputs of the base image, without its root filesystem: that is replaced only on request. */
+/** Returns the inputs of the base image except its root filesystem, which swarm replaces only on request. */
 export async function baseInputs(
   { engine, sources }: Pick<ImageDeps, "engine" | "sources">,
   { agents }: { readonly agents: readonly string[] },
@@ -163,8 +166,8 @@ function packagesOf(agents: readonly string[]): string[] {
 }
 
 /**
- * Returns the root filesystem as an image: an existing one unless `fresh`. Else pulls it if an image registry
- * answers, else builds it from Debian packages. `onStep` reports which of the two.
+ * Returns the root filesystem as an image: the existing image unless `fresh`. Otherwise, pulls the image from
+ * a registry, or builds one from Debian packages if the engine reaches no registry.
  */
 async function ensureRootImage(
   { engine, sources }: ImageDeps,

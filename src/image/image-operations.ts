@@ -40,8 +40,8 @@ export interface ExplainedImage {
   readonly state: "up to date" | "would be built";
   readonly inputs: ImageInputs;
   /**
-   * The differences between the inputs of the image that would be built and those of an existing image. An
-   * existing image with the same checksum is preferred, else the newest.
+   * The inputs that differ from those of an existing image: the image with the same checksum if there is one,
+   * else the newest image.
    */
   readonly changes: readonly InputChange[];
   readonly warnings: readonly string[];
@@ -52,8 +52,8 @@ export interface ImageOperations {
   build(request: BuildRequest, report: BuildCallbacks, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
-   * Removes unneeded images and returns the removed ones. With `dryRun`, only returns the unneeded ones.
-   * Images that containers use stay. `own` selects all images of this project.
+   * Removes unneeded images and returns the removed ones; with `dryRun`, only returns the unneeded ones.
+   * Never removes an image that a container uses. `own` selects all images of this project.
    */
   prune(
     words: { readonly all: boolean; readonly own?: boolean; readonly dryRun: boolean },
@@ -143,8 +143,8 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
 }
 
 /**
- * Removes an image tag by tag, and returns whether it is gone; the engine deletes the image with its last
- * tag. If a container still uses the image, restores the removed tags: swarm finds images by tag.
+ * Removes an image by removing all its tags. If a container uses the image, returns false and restores the
+ * tags, because swarm finds images by tag.
  */
 async function isRemoved(
   images: Images,

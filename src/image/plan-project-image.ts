@@ -43,8 +43,8 @@ const templateFile = "project.Dockerfile.template";
 const maxManifestBytes = 1024 * 1024;
 
 /**
- * Returns the key by which an existing image is found without a plan. The key stands for the commit, the base
- * image, the options and the version of swarm.
+ * Returns a key with which swarm finds an existing image without planning a new one. The key is a hash of the
+ * commit, the base image, the options and the version of swarm.
  */
 export async function computeImageLookupKey(
   { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
@@ -166,8 +166,8 @@ async function generatedRecipe(
 }
 
 /**
- * Returns warnings about tracked files that look secret or do not go into the image. The image contains the
- * whole tree.
+ * Returns warnings about tracked files that look like secrets, which the image will contain, and about
+ * submodules, which the image will not contain.
  */
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {

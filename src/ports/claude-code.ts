@@ -10,13 +10,13 @@ export interface HookTestResult {
   readonly approved: boolean;
   /** Whether the hook leaves the other command undecided, so that Claude Code asks the user. */
   readonly refused: boolean;
-  /** The reason why the hook does not approve swarm's command, if it does not. */
+  /** The reason why the hook does not approve swarm's command; without meaning if `approved` is true. */
   readonly why: string;
 }
 
 export interface PluginReport {
   readonly folder: string;
-  /** Whether `claude` finds the plugin valid, with its output; null if no `claude` is installed. */
+  /** Whether `claude` finds the plugin valid, and what `claude` prints; null if `claude` is not installed. */
   readonly claude: { readonly valid: boolean; readonly output: string } | null;
   readonly hook: HookTestResult;
 }

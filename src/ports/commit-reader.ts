@@ -11,13 +11,13 @@ export interface CommitReader {
   /** Returns the commit of HEAD; null before the first commit. */
   head(): Promise<string | null>;
   files(commit: string): Promise<TrackedFile[]>;
-  /** Returns the contents of files, given the IDs of their blobs, in the same order. */
+  /** Returns the contents of the blobs with these IDs, in the order of the IDs. */
   contents(ids: readonly string[]): Promise<Uint8Array[]>;
   /** Whether the repository is a shallow clone. */
   isShallow(): Promise<boolean>;
   /**
-   * Writes a bundle with the commit as `refs/heads/<branch>` and its whole history. If `without` is given,
-   * the bundle omits that commit and its history. Disposing of the result deletes the bundle.
+   * Writes a bundle of a commit and its whole history, with the ref `refs/heads/<branch>`. If `without` is
+   * given, the bundle omits that commit and its history. Disposing the result deletes the bundle.
    */
   bundle(
     commit: string,

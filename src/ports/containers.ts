@@ -12,8 +12,8 @@ export interface ContainerLimits {
   readonly files: number;
   readonly logBytes: number;
   /**
-   * Whether 32-bit programs may open sockets. If so, they may open sockets of every family: no system-call
-   * filter can tell the families apart.
+   * Whether 32-bit programs may open sockets. No system-call filter can limit their sockets to certain
+   * address families.
    */
   readonly programs32Bit?: boolean;
 }
@@ -35,13 +35,13 @@ export type ContainerNetwork =
 export type Capability = "SETUID" | "SETGID" | "KILL";
 
 /**
- * The specification of a container to make. If an engine cannot honour a value, `create` throws: no value is
- * ignored.
+ * The specification of a container to make. `create` throws if the engine cannot honour a value, and never
+ * ignores a value.
  */
 export interface ContainerSpec {
   /**
-   * The container's key, together with the labels: `create` finds an existing container with the same name
-   * and labels.
+   * The container's name. If a container with the same name and labels exists, `create` returns that
+   * container.
    */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -75,13 +75,13 @@ export interface VolumeMount {
 export interface CreatedContainer {
   readonly id: string;
   /**
-   * `enforced`: the storage driver enforces the disk limit. `watched`: it cannot, so the caller must watch
-   * the disk usage.
+   * `enforced`: the storage driver enforces the disk limit. `watched`: the storage driver cannot enforce a
+   * limit, so the caller must watch the disk usage.
    */
   readonly diskLimit: "enforced" | "watched";
 }
 
-/** The facts about a container that the engine reports when asked about this one container. */
+/** The facts about a container that the engine reports if swarm inspects the container. */
 export interface ContainerFacts {
   readonly id: string;
   readonly name: string;
@@ -105,7 +105,10 @@ export interface ExecSpec {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly user?: "0:0" | "1000:1000";
-  /** Whether the caller writes to the program's stdin. If not, stdin is at its end from the start. */
+  /**
+   * Whether the caller writes to the program's stdin. If false, the program reads the end of its input at
+   * once.
+   */
   readonly input: boolean;
 }
 
@@ -177,9 +180,8 @@ export interface ContainerEvent {
  */
 export interface Containers {
   /**
-   * Makes a container, or finds the existing one with this name and these labels. `create` then reads the
-   * container back. If the engine made it with weaker protection than the spec requests, `create` removes it
-   * and throws CONTAINER_REFUSED.
+   * Makes a container, or finds the existing one with this name and these labels. If the engine gives the
+   * container weaker protection than the spec requests, removes the container and throws CONTAINER_REFUSED.
    */
   create(spec: ContainerSpec, signal?: AbortSignal): Promise<CreatedContainer>;
   /**
@@ -189,7 +191,7 @@ export interface Containers {
   start(id: string, signal?: AbortSignal): Promise<void>;
   stop(id: string, options: { readonly graceMs: number }, signal?: AbortSignal): Promise<void>;
   /**
-   * Pauses a container. If a program is just starting in the container, waits first: otherwise the engine
+   * Pauses a container. Waits first until no `exec` into the container is starting: otherwise, the engine
    * could never unpause the container.
    */
   pause(id: string, signal?: AbortSignal): Promise<void>;
@@ -211,8 +213,8 @@ export interface Containers {
   /** Unpacks a tar stream into a container that is not running. For a running container, use `exec`. */
   copyIn(id: string, path: string, archive: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>;
   /**
-   * Returns a path of a container that is not running as a tar stream. The stream's content is untrusted and
-   * unchecked.
+   * Returns a file or a folder of a container as a tar stream; the container must not be running. The
+   * stream's content is untrusted and unchecked.
    */
   copyOut(id: string, path: string, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   /** Streams the output of the container's main process. */

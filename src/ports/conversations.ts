@@ -2,33 +2,33 @@ import type { AdapterMessage } from "../domain/acp-messages.ts";
 import type { AcpReason, Cancel, Completion, ErrorMessage } from "../domain/generated/acp.ts";
 
 /**
- * The status of the connection to an adapter. `stalled`: the container runs, but the adapter is silent, or
- * the agent has done nothing for a long time.
+ * The status of the connection to an adapter. `stalled`: the container runs, but its adapter is silent or its
+ * agent has done nothing for a long time.
  */
 export type ConnectionStatus = "live" | "lost" | "paused" | "stalled";
 
 /**
- * The end of a conversation with an adapter. Do not trust what the worker states in it: nothing has verified
- * it.
+ * The end of a conversation with an adapter. The end may contain statements of the worker that nothing has
+ * verified, so do not trust them.
  */
 export type ConversationEnd =
   | { readonly kind: "completion"; readonly message: Completion }
   /**
-   * The adapter cannot do its work. If the message has no `seq`, the adapter only refuses this request and
+   * The adapter cannot do its work. A message without a `seq` refuses only this request: the adapter
    * continues an earlier one.
    */
   | { readonly kind: "error"; readonly message: ErrorMessage }
   /**
-   * The container ended without a final message. `unread` says why the container's journal could not be read;
-   * null if it could.
+   * The container ended without a final message. `unread` is the reason why swarm could not read the
+   * container's journal, or null.
    */
   | {
       readonly kind: "exited";
       readonly exitCode: number | null;
       readonly memoryExhausted: boolean;
       /**
-       * The highest number of processes that the adapter reported, and the limit; null if the adapter
-       * reported none.
+       * The processes in the adapter's last report, or null without a report. `now` is the peak number,
+       * `most` the limit.
        */
       readonly processes: { readonly now: number; readonly most: number } | null;
       readonly unread: string | null;

@@ -118,8 +118,8 @@ export const labels = {
   /** The checksum of all inputs from which swarm built the image. */
   checksum: "org.aimi.checksum",
   /**
-   * The checksum of those inputs that are quick to read. If it has not changed, swarm need not rebuild the
-   * image.
+   * The key with which swarm finds an up-to-date image without planning a new one: a checksum of the inputs
+   * that are quick to read.
    */
   quickKey: "org.aimi.quick-key",
   /** The inputs from which swarm built the image, each with its checksum, as JSON. */

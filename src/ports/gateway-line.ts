@@ -24,26 +24,26 @@ export interface GatewayListener {
   /** Makes sure that a gateway is running. Called before each connection. */
   readonly ensureRunning: (signal: AbortSignal) => Promise<void>;
   /**
-   * Returns the gateway's current admission. Called at each hand-over, so that the gateway never gets an
-   * outdated admission.
+   * Returns the gateway's current admission. Called each time before the connection sends an admission, so
+   * that the connection never sends an outdated one.
    */
   readonly admission: () => AdmissionPayload;
   readonly onHello: (hello: GatewayHello) => void;
   /**
-   * Called once with each entry of the journal, in order. If this process crashed, the last few entries may
-   * come again.
+   * Called with each entry of the gateway's journal, in order. After a crash of this process, the last few
+   * entries may come a second time.
    */
   readonly onEntry: (entry: GatewayJournalEntry) => void;
   readonly onLogin: (login: RenewedLogin) => void;
-  /** Called when the connection broke or could not be made. The host then tries again. */
+  /** Called when the connection breaks or cannot be made. The host then retries. */
   readonly onLost: (why: string) => void;
 }
 
-/** The host's connection to a gateway. It reconnects by itself after each break. */
+/** The host's connection to a gateway, which reconnects by itself. */
 export interface GatewayConnection extends AsyncDisposable {
   /**
-   * Sends the current admission. Resolves when the gateway has it and `onEntry` got every journal entry up to
-   * now.
+   * Sends the current admission. Resolves when the gateway has answered, and `onEntry` has received every
+   * journal entry that the gateway wrote before its answer.
    */
   sendAdmission(signal: AbortSignal): Promise<void>;
 }

@@ -13,7 +13,10 @@ export interface ImageSources {
    * Returns the certificates that this machine trusts in addition to the public ones, as one PEM text each.
    */
   readCertificates(): Promise<string[]>;
-  /** Downloads a package from npm's registry unless it is here already; returns the path of its archive. */
+  /**
+   * Downloads a package from npm's registry unless the cache has the package; returns the path of the
+   * package's archive.
+   */
   download(name: string, version: string, signal?: AbortSignal): Promise<string>;
   /** Assembles a minimal Debian file system from packages; returns it as a tar stream. */
   makeRootFilesystem(

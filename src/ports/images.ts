@@ -42,8 +42,8 @@ export interface Images {
   pull(reference: string, signal?: AbortSignal): Promise<void>;
   tag(reference: string, tag: string, signal?: AbortSignal): Promise<void>;
   /**
-   * Removes an image. Returns false if a container still uses it; true if it is gone, even if it did not
-   * exist.
+   * Removes an image, or only the tag if `reference` is one of several tags. Returns false if a container
+   * still uses the image; otherwise true, even if the image did not exist.
    */
   remove(reference: string, signal?: AbortSignal): Promise<boolean>;
 }

@@ -5,10 +5,10 @@ export interface JournalSummary {
   readonly attempt: number;
   readonly lastSeq: number;
   readonly statusById: ReadonlyMap<string, StoryStatus>;
-  /** The newest `completion` in the journal; null if another message follows it. */
+  /** The status of the journal's last message if that message is a `completion`; else null. */
   readonly completion: "completed" | "failed" | "stopped" | null;
   readonly error: Reason | null;
-  /** The commit of the newest checkpoint that names a commit; null if none does. */
+  /** The commit of the newest checkpoint that has both a commit and a bundle; null if there is none. */
   readonly lastCheckpoint: string | null;
   /** Whether the journal is complete: its last message is a `completion` or an `error`. */
   readonly isWhole: boolean;

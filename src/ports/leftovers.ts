@@ -1,6 +1,6 @@
 /**
- * The files that a worktree's swarms leave behind: journals, archived states and requests. None of them holds
- * work.
+ * The files that a worktree's swarms leave behind: journals, archived states and requests. Removing these
+ * files loses no work of agents.
  */
 export interface SwarmFiles {
   /** Returns the IDs of the swarms that left files. */
@@ -17,8 +17,8 @@ export interface StateFolder {
   /** Whether the private engine has stored data in the folder. */
   hasEngine(): Promise<boolean>;
   /**
-   * Removes swarm's files from the folder, each by its name. The file with the identity of this machine
-   * stays.
+   * Removes the files that swarm created in the folder, except the files with the IDs of the machine and the
+   * user.
    */
   remove(): Promise<void>;
 }

@@ -14,7 +14,7 @@ export interface StartOptions {
   /** Whether the start may install missing Debian packages. */
   readonly mayInstall: boolean;
   readonly onStep: (step: string) => void;
-  /** Whether to move the engine's data aside if the engine cannot start with them. */
+  /** Whether to move the engine's data aside and start with an empty engine. */
   readonly reset: boolean;
   readonly signal?: AbortSignal;
 }

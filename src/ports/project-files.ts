@@ -17,15 +17,18 @@ export interface TaskFileContent extends FileContent {
 
 /** The folder `.aimi/tasks` of one worktree. */
 export interface TaskFolder {
-  /** Lists the names of task files, newest first, and the names of ignored files. */
+  /**
+   * Lists the names of task files, newest first. `ignored` has the task files whose names contain forbidden
+   * characters.
+   */
   list(): Promise<{ fileNames: string[]; ignored: string[] }>;
   /** Reads a task file, given its name or path. Throws if symbolic links lead out of the task folder. */
   read(file: string): Promise<TaskFileContent>;
 }
 
 /**
- * The ledger, a file in the git folder. It records which task files were completed or failed, and identifies
- * each by the checksum of its content.
+ * The ledger, a file in the git folder that records which task files were completed or failed. The ledger
+ * identifies a task file by the checksum of its content.
  */
 export interface LedgerFile {
   read(): Promise<LedgerLine[]>;
@@ -60,8 +63,10 @@ export interface GitQueries {
 
 /** Creates or extends small files of the project without ever overwriting them. */
 export interface ProjectFileWriter {
-  /** Writes a file. If the path exists already, leaves it unchanged and returns false. */
+  /** Writes a new file. If the path already exists, changes nothing and returns false. */
   writeIfAbsent(path: string, content: string): Promise<boolean>;
-  /** Appends those of the lines that a text file lacks. Returns whether it appended any. */
+  /**
+   * Appends each of the lines that the text file does not contain yet. Returns whether any line was appended.
+   */
   addMissingLines(path: string, lines: readonly string[]): Promise<boolean>;
 }

@@ -9,7 +9,7 @@ export interface SandboxEvent {
   readonly [fact: string]: unknown;
 }
 
-/** The record that remains of a destroyed sandbox. */
+/** The entry that stays on disk after a sandbox is destroyed. */
 export interface DestroyedSandbox {
   readonly id: string;
   readonly sandbox: string;
@@ -32,7 +32,7 @@ export interface CollectedOutputs {
   /** The names of the first collected files, in alphabetical order. `more` counts the rest. */
   readonly files: readonly string[];
   readonly more: number;
-  /** The paths that the user expected, and that were not collected. */
+  /** The output paths that the user expected, but that swarm did not collect. */
   readonly missing: readonly string[];
 }
 
@@ -47,12 +47,12 @@ export interface OutputLog extends AsyncDisposable {
 export interface SandboxFolders {
   /** The path of `.aimi/sandboxes/`, for messages. */
   readonly root: string;
-  /** Lists the valid records, newest first, and an error message for each invalid one, whose file stays as it is. */
+  /** Lists the valid records, newest first. `unreadable` has an error message for each invalid record. */
   list(): Promise<{ readonly records: SandboxRecord[]; readonly unreadable: string[] }>;
   /** Reads a sandbox's record; null if it is missing or invalid. */
   read(id: string): Promise<SandboxRecord | null>;
   /**
-   * Makes the folder of a new sandbox and writes the spec and the inputs to it. Throws if the folder exists.
+   * Creates the folder of a new sandbox, with the spec and copies of the inputs. Throws if the folder exists.
    */
   make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
@@ -66,24 +66,25 @@ export interface SandboxFolders {
     signal?: AbortSignal,
   ): AsyncIterable<OutputChunk>;
   writeSummary(summary: SandboxSummary): Promise<void>;
-  /** Returns a path for a temporary folder, which will later replace another folder. */
+  /** Returns the path of an entry in the sandbox's folder. */
   pathFor(id: string, name: string): string;
   /**
-   * Replaces `work/` by collected files. `replaceOutputs` does the same for `outputs/`, but keeps the logs in
-   * it.
+   * Replaces `work/` by the folder `collected`. `replaceOutputs` replaces `outputs/`, but keeps the logs in
+   * `outputs/`.
    */
   replaceWork(id: string, collected: string): Promise<void>;
   replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
   /**
-   * Marks a sandbox as being destroyed, so that other processes know why its container ends. Disposing
-   * removes the mark.
+   * Records on disk that a process is destroying the sandbox, so that other processes know why the container
+   * ends. Disposing deletes this record.
    */
   markDestroying(id: string): Promise<AsyncDisposable>;
   isBeingDestroyed(id: string): Promise<boolean>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
   /**
-   * Removes the copies of the inputs and of the working folder. With `everything`, removes the outputs, too.
+   * Removes the copies of the inputs and of the working folder. With `everything`, removes the sandbox's
+   * whole folder.
    */
   clear(id: string, options: { readonly everything: boolean }): Promise<void>;
   lockOf(id: string): Promise<Lock>;

@@ -3,7 +3,7 @@ import type { SwarmState } from "../domain/swarm-state.ts";
 
 export type StateChange = (state: SwarmState) => SwarmState;
 
-/** The file with the swarm's state of one worktree. Reading needs no lock; every change takes the lock. */
+/** The stored state of a worktree's swarm. Reading needs no lock; every change acquires the state lock. */
 export interface StateStore {
   /** Returns the state; throws STATE_MISSING or STATE_INVALID. */
   read(): Promise<SwarmState>;
@@ -23,8 +23,8 @@ export interface StateStore {
 }
 
 /**
- * Turns the error STATE_INVALID into null, for callers that can continue without a state; rethrows any other
- * error.
+ * An error handler for callers that can continue without a state. It returns null for STATE_INVALID and
+ * rethrows any other error.
  */
 export function nullIfStateInvalid(error: unknown): null {
   if (isError(error, "STATE_INVALID")) return null;

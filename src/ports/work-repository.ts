@@ -14,17 +14,14 @@ export interface BundleToImport {
   /** The commit from which the worker started. The repository has this commit. */
   readonly base: string;
   readonly tip: string;
-  /** The ref below `refs/aimi/` that will keep the work in the repository. */
+  /** The ref below `refs/aimi/` that points at `tip` after the import. */
   readonly keepRef: string;
   /**
-   * The commit to which the previous import moved `keepRef`; null if there was none. `tip` must descend from this
-   * commit. Nothing is imported if `keepRef` is at another commit now.
+   * The commit of `keepRef` after the previous import; null before the first import. `tip` must descend from
+   * this commit.
    */
   readonly old: string | null;
-  /**
-   * The state that the adapter recorded at the start of the story: the commit before the story, and the tree
-   * of the files.
-   */
+  /** The commit and the tree of files that the adapter recorded when the story started. */
   readonly start?: StoryStart;
 }
 
@@ -49,10 +46,10 @@ export type BundleRefusal =
 
 export type ImportResult =
   | { readonly kind: "taken"; readonly commit: string }
-  /** The ref was at the commit before the import, so nothing changed. */
+  /** `keepRef` pointed at the commit already, so the import changed nothing. */
   | { readonly kind: "already"; readonly commit: string }
   | { readonly kind: "refused"; readonly why: BundleRefusal; readonly reason: string }
-  /** The worker rewrote history: the new commits do not contain the commits that were imported before. */
+  /** The worker rewrote its history: `tip` does not contain the commits of an earlier import. */
   | { readonly kind: "rewritten" };
 
 export interface WorkToPublish {
@@ -61,20 +58,22 @@ export interface WorkToPublish {
   readonly branch: string;
   /** The commit from which the worker started. */
   readonly base: string;
-  /** The name of the branch that gets the work if `branch` cannot. */
+  /** The branch that gets the work if git cannot create or fast-forward `branch`. */
   readonly fallbackBranch: string;
-  /** Called before git makes or moves a branch, so that the caller can record the move in case of a crash. */
+  /**
+   * Called before git creates or moves a branch. The caller can record the move, to detect it after a crash.
+   */
   readonly beforeMove?: (move: RefMove) => Promise<void>;
 }
 
 export interface RefMove {
   readonly ref: string;
-  /** The ref's commit before the move; null if the ref does not exist. */
+  /** The ref's commit before the move; null if the move creates the ref. */
   readonly old: string | null;
   readonly new: string;
 }
 
-/** The reason why git cannot make or fast-forward a branch to the work. */
+/** Why git cannot create a branch for the work, or cannot fast-forward an existing branch to the work. */
 export interface BranchObstacle {
   readonly branch: string;
   readonly why:
@@ -91,14 +90,15 @@ export type PublishResult =
   | {
       readonly kind: "published";
       readonly ref: string;
-      /** The branch's commit before; null if the branch did not exist. */
+      /** The branch's commit before it was published; null if the branch did not exist. */
       readonly old: string | null;
       /**
-       * `created` or `moved`: git made or fast-forwarded the branch. `found`: the branch had the work
-       * already.
+       * - `created`: git created the branch
+       * - `moved`: git fast-forwarded the branch
+       * - `found`: the branch already contained the work
        */
       readonly how: "created" | "moved" | "found";
-      /** The reason why the wanted branch did not get the work; null if it did. */
+      /** Why the work is on `fallbackBranch` instead of `branch`; null if the work is on `branch`. */
       readonly aside: BranchObstacle | null;
     }
   | { readonly kind: "refused"; readonly obstacles: readonly BranchObstacle[] };
@@ -115,7 +115,7 @@ export interface CommitsToMerge {
 
 export interface SensitiveChanges {
   readonly paths: readonly SensitivePath[];
-  /** Whether there were too many changes to check all of them. */
+  /** Whether some changes are unchecked, because there were too many. */
   readonly isCut: boolean;
   /** The number of deleted files, and the paths of the first ones. */
   readonly deleted: { readonly total: number; readonly paths: readonly string[] };
@@ -124,49 +124,57 @@ export interface SensitiveChanges {
 export interface WorkChanges {
   /** The commits of the work, oldest first. */
   readonly commits: readonly { readonly id: string; readonly author: string; readonly subject: string }[];
-  /** The changed files with their numbers of added and deleted lines; null for binary files. */
+  /**
+   * The changed files, each with its numbers of added and deleted lines. These numbers are null for a binary
+   * file.
+   */
   readonly files: readonly {
     readonly path: string;
     readonly added: number | null;
     readonly deleted: number | null;
   }[];
   readonly totals: { readonly files: number; readonly added: number; readonly deleted: number };
-  /** Whether the lists omit commits or files. The totals include every file that git could count. */
+  /**
+   * Whether `commits` or `files` is incomplete. `totals` still includes every file whose lines git could
+   * count.
+   */
   readonly isCut: boolean;
 }
 
 export interface PatchToRead {
   readonly base: string;
   readonly tip: string;
-  /** Called with each line of the patch, so that the repository need not hold the patch in memory. */
+  /** Called with each line of the patch, so that no large patch is held in memory. */
   readonly onLine: (line: string) => void;
 }
 
 /**
- * The user's repository, into which swarm imports the work of workers. Swarm never touches the user's working
- * trees, index, stash, configuration or other branches, and never executes anything from a container. Texts
- * in results are safe to show.
+ * The user's repository, into which swarm imports the commits of workers. Swarm never touches the user's
+ * working trees, index, stash, configuration or other branches, and never executes anything from a container.
+ * Strings in results are safe to print on a terminal.
  */
 export interface WorkRepository {
   /**
-   * Checks the commits in a bundle and keeps them at a ref. Idempotent: if the ref has the commits already,
-   * the bundle is not read.
+   * Checks the commits in a bundle, imports them and moves `keepRef` to `tip`. Idempotent: if `keepRef`
+   * already points at `tip`, the bundle is not read.
    */
   importBundle(work: BundleToImport, signal?: AbortSignal): Promise<ImportResult>;
-  /** Makes a branch for the work, or fast-forwards an existing branch; never by force. Idempotent. */
+  /**
+   * Creates a branch for the work, or fast-forwards an existing branch. Never forces an update. Idempotent.
+   */
   publish(work: WorkToPublish, signal?: AbortSignal): Promise<PublishResult>;
   /** Whether the repository has this commit. */
   hasCommit(commit: string): Promise<boolean>;
   /** Whether any ref keeps this commit, so that git's garbage collection leaves it alone. */
   isReferenced(commit: string): Promise<boolean>;
   /**
-   * Merges several commits into one. Deterministic: the same commits give the same ID. No ref keeps the merge
+   * Merges several commits into one. The same commits always give the same commit ID. No ref keeps the merge
    * commit.
    */
   mergeBases(commits: readonly string[], signal?: AbortSignal): Promise<MergeResult>;
   /**
-   * Merges two commits. Deterministic: the same input gives the same ID. No ref keeps the merge commit, so
-   * the caller must record it.
+   * Merges two commits. The same input always gives the same commit ID. The caller must record this ID,
+   * because no ref keeps the merge commit.
    */
   merge(commits: CommitsToMerge, signal?: AbortSignal): Promise<MergeResult>;
   /** Merges two commits even if they conflict. Conflicting files get git's conflict markers. */
@@ -176,7 +184,10 @@ export interface WorkRepository {
   ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }>;
   /** Returns the commit of a ref below `refs/aimi/`; null if the ref does not exist. */
   commitAt(ref: string): Promise<string | null>;
-  /** Fast-forwards a ref below `refs/aimi/`; returns false if the ref is not at `old`. */
+  /**
+   * Moves a ref below `refs/aimi/` from `old` to `new`, even if that is no fast-forward. Returns false if git
+   * did not move the ref, for example because the ref is not at `old`.
+   */
   moveRef(move: RefMove): Promise<boolean>;
   /** Returns, for each pair of commits, the files in which they conflict. */
   conflicts(
@@ -186,12 +197,16 @@ export interface WorkRepository {
   /** Whether `ancestor` equals `commit` or is in its history. */
   isAncestor(ancestor: string, commit: string, signal?: AbortSignal): Promise<boolean>;
   /**
-   * Returns the commit of a branch, and the reason why git cannot fast-forward the branch; null if it can.
+   * Returns a branch's commit; null if the branch does not exist. `obstacle` says why git cannot fast-forward
+   * the branch; null if git can.
    */
   branch(name: string): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }>;
   /** Returns changed paths that the user should review before using the work, such as git hooks. */
   sensitivePaths(base: string, tip: string, signal?: AbortSignal): Promise<SensitiveChanges>;
   changes(base: string, tip: string, signal?: AbortSignal): Promise<WorkChanges>;
-  /** Reads a patch without context lines, line by line. `isCut` is true if a limit of size or time ended it. */
+  /**
+   * Reads the patch from `base` to `tip`, without context lines. `isCut` is true if a limit of size or time
+   * ended the reading early.
+   */
   readPatch(patch: PatchToRead, signal?: AbortSignal): Promise<{ readonly isCut: boolean }>;
 }

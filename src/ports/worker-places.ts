@@ -36,8 +36,8 @@ export interface WorkerChannel {
    */
   copyBundle(containerId: string, file: string, signal: AbortSignal): Promise<void>;
   /**
-   * Returns the request of an attempt as the host first sent it. Later edits of task files and other flags do
-   * not change it.
+   * Returns the task request that the host stored for an attempt. Later edits of the task file or other flags
+   * do not change this request.
    */
   findRequest(worker: {
     readonly slug: string;

@@ -29,8 +29,8 @@ const environment = { HOME: "/home/agent", USER: "agent", LOGNAME: "agent", HIST
  */
 export interface AgentSession extends Omit<TerminalSession, "exit"> {
   /**
-   * Returns the exit code of the program in the terminal. Call it after the output has ended. Throws the
-   * reason if the engine lost the program before its end.
+   * Returns the exit code of the program in the terminal. Call this method after the output has ended. Throws
+   * if the engine does not know the exit code.
    */
   exitCode(): Promise<number>;
 }
@@ -45,9 +45,10 @@ export interface AgentTerminal {
 }
 
 /**
- * Drops root's user, groups and capabilities, as the supervisor does to start agents. Asking the engine to
- * start a program as user 1000 is not enough: on gVisor such a program keeps the container's capabilities,
- * and on every runtime the terminal would belong to the agent's user.
+ * A command prefix that drops root's user, groups and capabilities, as the supervisor does for agents.
+ * Starting the program as user 1000 through the engine is not enough:
+ * - on gVisor, the program would keep the container's capabilities
+ * - on every runtime, the agent's user would own the terminal
  */
 const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"] as const;
 /**
@@ -57,8 +58,8 @@ const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-gr
 const goTo = 'cd -- "$1" || exit 126; shift; exec "$@"';
 const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh", workspace];
 /**
- * The command of a shell, bash if present. It reads no startup files, because the agent could have written
- * them.
+ * The command that starts a shell: bash if present, else sh. The shell reads no startup files, because the
+ * agent could have written them.
  */
 const anyShell: readonly string[] = [
   ...["/bin/sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"],
@@ -127,9 +128,8 @@ export async function runAsAgent(
 }
 
 /**
- * Throws if a program that is started as the agent's user keeps more rights than the agent has. Measures
- * these rights with a test program: the name of a runtime proves nothing, because the engine's operator
- * chooses it.
+ * Throws if a program started as the agent's user has more rights than the agent. Starts a test program to
+ * find out: a runtime's name proves nothing, because the engine's operator chooses the name.
  */
 async function refuseCapable(
   { containers, containerId }: AgentContainer,
@@ -153,8 +153,8 @@ async function refuseCapable(
 }
 
 /**
- * Finds excess rights in the content of `/proc/<pid>/status`. Returns them as a reason to refuse, or null if
- * there are none.
+ * Checks the rights in the content of `/proc/<pid>/status`. Returns a message about the first excess right;
+ * null if there is none.
  */
 export function findExcessRights(status: string): string | null {
   const fieldOf = (name: string): string | null =>

@@ -19,8 +19,8 @@ export interface TaskAttempt {
   readonly log: OutputLog;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
   /**
-   * The key of the task's program. If this process dies, a later process uses the key to ask how the task
-   * ended.
+   * The key that identifies the task's program. If this process dies, another process can use the key to read
+   * the program's exit code.
    */
   readonly key: string;
 }
@@ -85,8 +85,8 @@ export async function attemptTask(
 }
 
 /**
- * Stops a container. Retries if the engine is busy, until the container is stopped or the task has ended by
- * itself.
+ * Stops a container. Retries, because the engine may be busy, until the container is stopped or the task has
+ * ended.
  */
 async function stopUntilDone(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -100,7 +100,10 @@ async function stopUntilDone(containers: Containers, id: string, signal: AbortSi
   }
 }
 
-/** Returns the interpreter of a task file. It is empty for an image, where the file's `#!` line decides. */
+/**
+ * Returns the command of the interpreter for a task file. For the runtime `image`, the command is empty: the
+ * file's `#!` line names the interpreter.
+ */
 export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
   switch (runtime) {
     case "python":

@@ -277,8 +277,8 @@ function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): stri
 }
 
 /**
- * Removes a container and its volumes. Uses its own deadline, because an abort of the caller's signal may be
- * the reason for the rollback.
+ * Removes a container and its volumes. Uses its own deadline instead of the caller's signal, which may be
+ * aborted already.
  */
 async function removeAll(
   { engine }: CreateFromSpecDeps,

@@ -41,8 +41,8 @@ const outputLimit = 1_000_000;
 const shownLength = 2_000;
 const bundleFile = "aimi-check/commit.bundle";
 /**
- * The margin of the sandbox's lifetime, in milliseconds: if swarm is killed, the sandbox ends by itself this
- * long after the longest possible check.
+ * The time in milliseconds by which the sandbox outlives the longest possible check. If swarm is killed, the
+ * sandbox ends by itself after this time.
  */
 const graceMs = 5 * 60_000;
 
@@ -58,8 +58,8 @@ git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --
 git clean -fdq`;
 
 /**
- * A script that ends the processes that a command left running. It spares the sandbox's own processes:
- * process 1 and its `sleep`.
+ * A script that kills the processes that a command left running. It spares process 1 and the `sleep` of the
+ * sandbox, because the sandbox ends with them.
  */
 const endOthers = `
 for folder in /proc/[0-9]*; do

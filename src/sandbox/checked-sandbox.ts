@@ -8,8 +8,8 @@ export type CheckCall = (
 ) => Promise<void>;
 
 /**
- * Returns a sandbox that validates the arguments of each call first. A missing required argument is passed to
- * the validation as null, which is never valid.
+ * Wraps a sandbox so that each call first validates its arguments. A missing required argument is validated
+ * as null, which is never valid.
  */
 export function addArgumentChecks(sandbox: Sandbox, check: CheckCall): Sandbox {
   return {

@@ -15,22 +15,19 @@ export interface CollectedFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
   /**
-   * The paths of links, devices and unprintable names, each with the reason. Such entries are never copied
-   * out of a sandbox.
+   * The paths that swarm never copies out of a sandbox, each with the reason: links, devices and unprintable
+   * names.
    */
   readonly leftOut: readonly string[];
   /**
-   * The paths that could not be copied, or not completely: files, folders, or the whole of `/work` or
-   * `/outputs`.
+   * The paths of files and folders that could not be copied completely. The list may include `/work` or
+   * `/outputs` itself.
    */
   readonly missed: readonly string[];
   readonly more: { readonly outputFiles: number; readonly leftOut: number; readonly missed: number };
   /** The first paths whose only copy is still in the sandbox. */
   readonly stillInside: readonly string[];
-  /**
-   * The first entry of `missed` in `/outputs`, and the number of all entries there. Null if nothing in
-   * `/outputs` was missed.
-   */
+  /** The first entry of `missed` below `/outputs`, and the number of such entries; null if there are none. */
   readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
@@ -40,8 +37,8 @@ const maxMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
 /**
- * Copies `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. Reports what it could
- * not copy. If `/work` or `/outputs` cannot be read at all, its earlier copy stays.
+ * Copies `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. If a folder cannot be
+ * read at all, its earlier copy stays.
  */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxDeps, "folders">,

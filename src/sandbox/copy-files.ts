@@ -59,8 +59,8 @@ export async function copyFiles(
 }
 
 /**
- * Returns the real path of a path that the user names. Throws if the path lies below the working folder but
- * its real path does not: an agent could have made a link that leads the copy elsewhere.
+ * Resolves the symbolic links in a path that the user typed. Throws if a link in the working folder leads out
+ * of that folder, because an agent could have made the link.
  */
 async function resolveLocal(folder: string, named: string): Promise<string> {
   const path = resolve(folder, named);
@@ -74,8 +74,8 @@ async function resolveLocal(folder: string, named: string): Promise<string> {
 }
 
 /**
- * Returns the real path of a path. If the path does not exist yet, resolves the nearest existing folder above
- * it.
+ * Resolves the symbolic links in a path. If the path does not exist yet, resolves its nearest existing parent
+ * folder.
  */
 async function nearestRealPath(path: string): Promise<string> {
   try {

@@ -22,7 +22,10 @@ import {
 
 /** The options of a new sandbox. Each option has a default. */
 export interface SandboxOptions {
-  /** The image, which needs `sh`, `tar`, `sleep` and a C library. The engine pulls the image if it is missing. */
+  /**
+   * The image, which the engine pulls if it is missing. The image must have a C library, `sh`, `sleep`, `tar`
+   * and the usual file programs, such as `cat`, `head` and `mv`.
+   */
   readonly image?: string;
   /** The part of the container's name before the id. */
   readonly prefix?: string;
@@ -38,7 +41,7 @@ export interface SandboxOptions {
   readonly limits?: Partial<ContainerLimits>;
   readonly readOnlyRoot?: boolean;
   /**
-   * The time to live in milliseconds, from the start of the sandbox. At its end the sandbox ends, even if
+   * The time to live in milliseconds, counted from the sandbox's start. Then the sandbox ends, even if
    * commands still run.
    */
   readonly ttlMs?: number;
@@ -89,8 +92,8 @@ export async function createSandbox(
 }
 
 /**
- * Creates the working folder if it is missing, with the sandbox's user as its owner. If the engine created
- * the folder, root would own it.
+ * Creates the working folder if it is missing, with the sandbox's user as its owner. The engine would create
+ * the folder with root as its owner.
  */
 async function makeWorkdir(
   containers: Containers,
@@ -110,10 +113,7 @@ async function makeWorkdir(
   }
 }
 
-/**
- * Starts a container whose image may lack programs. Throws IMAGE_UNSUITABLE with the programs that the image
- * lacks.
- */
+/** Starts a container. Throws IMAGE_UNSUITABLE if the image lacks programs that swarm needs. */
 export async function startIfImageSuitable(
   containers: Containers,
   { id, image }: { readonly id: string; readonly image: string },
@@ -194,8 +194,8 @@ function containerSpecOf(
 }
 
 /**
- * Returns the command of the container's main process: a sleep that lasts for the time to live. So the
- * sandbox ends even if swarm does not run, and no program in the sandbox can prevent that.
+ * Returns the command of the container's main process: a sleep that lasts for the time to live. The container
+ * ends with the sleep, even if no swarm process runs. No program in the sandbox can prevent that.
  */
 export function sleepCommand(ttlMs: number | null): string[] {
   return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];

@@ -10,8 +10,8 @@ import { removeContainerAndVolumes } from "./settle-sandbox.ts";
 const destroyMs = 60_000;
 
 /**
- * Destroys a sandbox: removes its container and volumes, and records its end. First collects its outputs;
- * with `purge`, deletes them instead.
+ * Destroys a sandbox: collects its outputs, removes its container and volumes, and records its end. With
+ * `purge`, deletes the outputs instead of collecting them.
  */
 export async function destroySandbox(
   deps: ProjectSandboxDeps,
@@ -66,8 +66,8 @@ export async function destroySandbox(
 }
 
 /**
- * Takes the sandbox's lock. If another process holds the lock while its task runs, stops the container first:
- * that process then records the task's end and releases the lock.
+ * Acquires the sandbox's lock. If another process runs a task in the sandbox, stops the container first: then
+ * that process records the task's end and releases the lock.
  */
 async function holdAgainstTasks(
   { folders }: ProjectSandboxDeps,

@@ -10,8 +10,8 @@ export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;
   readonly probes: ProbeCache;
   /**
-   * Returns the checksum of the adapter, the program that measures a runtime. It is part of the cache key,
-   * because another version may measure other things.
+   * Returns the checksum of the adapter, which is the program that measures a runtime. The cache key includes
+   * this checksum, because another version of the adapter may measure other things.
    */
   readonly adapterId: () => Promise<string>;
 }
@@ -19,9 +19,9 @@ export interface FindRuntimeDeps {
 export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
 
 /**
- * Finds the runtime for a sandbox: in the order of preference, the first runtime that was measured to isolate
- * as strongly as wanted. There is no silent fallback: if no runtime does, throws ISOLATION_UNAVAILABLE with
- * the measurements.
+ * Measures the runtimes in the order of preference, and returns the best one that isolates as strongly as
+ * wanted. Throws ISOLATION_UNAVAILABLE with the measurements if no runtime does: swarm never falls back to
+ * weaker isolation.
  */
 export async function findRuntime(
   deps: FindRuntimeDeps,

@@ -2,8 +2,8 @@ import type { ContainerLimits } from "../ports/containers.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
- * Reduces the limits from settings and defaults to what the engine's machine has. Limits in a spec or an
- * option of the library are not reduced.
+ * Lowers the CPU and memory limits to what the engine's machine has. Callers pass only limits from settings
+ * and defaults, because limits that a user sets for one sandbox stay unchanged.
  */
 export function capLimitsToEngine(
   limits: ContainerLimits,

@@ -5,9 +5,10 @@
 export const scriptExitCodes = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
 
 /**
- * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. It writes its
- * process id to a file in which `killCommandScript` finds it. With `keep`, the file holds the exit code
- * afterwards. The script can tell a missing program from one that exits with 127.
+ * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. While the
+ * program runs, a file holds the script's process ID for `killCommandScript`; with `keep`, the file later
+ * holds the exit code. The script reports a missing program in a message, because a program can also exit
+ * with 127.
  */
 export const runCommandScript = `
 key=$1; keep=$2; shift 2
@@ -32,8 +33,8 @@ rm -rf -- "$note"
 exit $code`;
 
 /**
- * A script that asks for the state of a program that `runCommandScript` runs: `sh -c <script> sh <key>`. It
- * prints `running`, `exit <code>`, or nothing if the state is unknown.
+ * A script that prints the state of a program that `runCommandScript` started: `sh -c <script> sh <key>`. The
+ * output is `running` or `exit <code>`; it is empty if the state is unknown.
  */
 export const commandStateScript = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
@@ -44,8 +45,9 @@ esac
 true`;
 
 /**
- * A script that ends all processes of a program: `sh -c <script> sh <key>`. It finds them by their parents,
- * by their session and by an inherited environment variable. It repeats the search until no process is left.
+ * A script that kills all processes of a program: `sh -c <script> sh <key>`. It finds the processes by their
+ * parents, their session and an inherited environment variable. It repeats the search until no process is
+ * left, at most 20 times.
  */
 export const killCommandScript = `
 key=$1
@@ -121,10 +123,10 @@ done`;
 
 /**
  * A script that prints a file or folder as a tar stream: `sh -c <script> sh <path> <maximum bytes, or
- * nothing>`. The paths in the stream begin with the last component of `path`. The script leaves out files
- * above the maximum and reports them in the format of `tar` errors. Otherwise a sparse file of a terabyte
- * would be sent whole, only to be discarded. Only GNU tar can exclude a list of files; other versions of tar
- * send them.
+ * nothing>`. The paths in the stream begin with the last component of `path`.
+ * With GNU tar, the script leaves out files larger than the maximum, such as sparse files of a terabyte, and
+ * reports each in the format of `tar` errors. Other versions of tar cannot exclude a list of files, so they
+ * send all files.
  */
 export const packPathScript: string = `
 [ -e "$1" ] || [ -L "$1" ] || exit ${scriptExitCodes.missing}

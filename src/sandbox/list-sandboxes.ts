@@ -10,8 +10,8 @@ export interface ListedSandboxes {
 }
 
 /**
- * Returns the record of every sandbox of a folder, up to date with its engine. If an engine does not answer,
- * the last recorded state stays.
+ * Updates the records of a folder's sandboxes from their engines, and returns the records. If an engine does
+ * not answer, the record stays unchanged.
  */
 export async function listSandboxes(deps: ProjectSandboxDeps): Promise<ListedSandboxes> {
   const { records, unreadable } = await deps.folders.list();

@@ -15,8 +15,8 @@ export function containerNameOf(id: string): string {
 }
 
 /**
- * Returns the container of a sandbox's record, or null if the container is gone. The record may come from
- * another user's checkout and name any container, so the container's own label must agree.
+ * Returns the facts about a sandbox's container; null if the container is gone or its label has another
+ * sandbox's id. The label is checked because a record from another user's checkout could name any container.
  */
 export async function inspectOwnContainer(
   containers: Containers,

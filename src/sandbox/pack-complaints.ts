@@ -1,12 +1,13 @@
 /**
- * A message of `tar` in a sandbox about one file. The messages are parsed because they say which files are
- * missing from the archive.
+ * An error message of `tar` about one file in a sandbox. Swarm parses these messages to find out which files
+ * are missing from the archive.
  */
 export interface TarComplaint {
   /**
-   * The fate of the file. `barred`: such a file is never copied out of a sandbox. `missed`: the file could
-   * not be read and is still in the sandbox. `torn`: the file changed while `tar` read it, so the copy may be
-   * a state that the file never had.
+   * What happened to the file:
+   * - `barred`: swarm never copies such a file out of a sandbox
+   * - `missed`: `tar` could not read the file, which is still in the sandbox
+   * - `torn`: the file changed while `tar` read it, so the copy may mix old and new content
    */
   readonly kind: "barred" | "missed" | "torn";
   readonly path: string;

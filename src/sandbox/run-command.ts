@@ -12,25 +12,25 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** The time limit in milliseconds. If null, only the end of the sandbox limits the command. */
+  /** The time limit in milliseconds; null if the command may run until the sandbox ends. */
   readonly timeoutMs: number | null;
   /**
-   * The maximum number of characters to keep of each output stream. If a stream is longer, half of them come
-   * from its beginning and half from its end.
+   * The maximum number of characters to keep of each output stream. Of a longer stream, half of the kept
+   * characters come from its beginning and half from its end.
    */
   readonly outputLimit: number;
-  /** The maximum number of output bytes, after which the program is ended; null for no limit. */
+  /** The maximum number of output bytes; null for no limit. A program that writes more is killed. */
   readonly maxOutputBytes?: number | null;
-  /** Receives each chunk of output as it arrives. The program waits until the returned promise resolves. */
+  /** Called with each chunk of output. The next chunk is read only when the returned promise resolves. */
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
   /**
-   * A key with which another process can ask for the exit code if this process dies. Without a key, no trace
-   * of the program stays in the container.
+   * A key with which another process can read the exit code if this process dies. Without a key, the exit
+   * code is not stored in the container.
    */
   readonly key?: string;
   /**
-   * A command prefix that drops root's rights. If given, root starts the programs through it; else the
-   * sandbox's user starts them.
+   * A command prefix that drops root's rights. With a prefix, the program starts as root; without a prefix,
+   * it starts as the sandbox's user.
    */
   readonly commandPrefix?: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface CommandResult {
   readonly stderr: string;
   /** Whether part of the output was left out. */
   readonly isCut: boolean;
-  /** The number of characters that the program wrote to stdout, kept or not. */
+  /** The number of characters that the program wrote to stdout, including those that `stdout` leaves out. */
   readonly stdoutLength: number;
   readonly stderrLength: number;
   readonly durationMs: number;
@@ -210,7 +210,7 @@ async function readOutput(
 }
 
 /**
- * Ends the processes of a program that remain after the engine's connection to it is closed. Ignores errors
+ * Kills the processes of a program, which can outlive the engine's connection to the program. Ignores errors
  * of the engine: if the container is gone, no processes remain.
  */
 export async function endCommandProcesses(
@@ -241,7 +241,9 @@ export async function endCommandProcesses(
   }
 }
 
-/** Returns the reason why the exit code of a program is unknown. Usually the container has ended. */
+/**
+ * Returns an error that says why the engine has no exit code of a program. Usually the container has ended.
+ */
 export async function explainLostExitCode(
   containers: Pick<Containers, "inspect">,
   id: string,
@@ -262,8 +264,9 @@ export async function explainLostExitCode(
 }
 
 /**
- * Throws if the program did not start. `runCommandScript` reports that in a message with the command's
- * key, which no program prints by chance. If the image has no shell, the engine's own message reports it.
+ * Throws if the program did not start. Two messages show that:
+ * - a message of `runCommandScript` with the command's key, which no program prints by chance
+ * - an error message of the engine, if the image has no shell
  */
 function refuseUnstarted(
   [program = ""]: readonly string[],

@@ -87,8 +87,8 @@ export async function runTask(
 }
 
 /**
- * Returns the folders of a sandbox that are volumes, whose content the engine does not count. Only a sandbox
- * with a read-only root has such folders.
+ * Returns the folders of a sandbox that are volumes, which the engine does not count as disk use of the
+ * container. Only a sandbox with a read-only root filesystem has volumes.
  */
 async function mountedFolders(
   deps: ProjectSandboxDeps,
@@ -114,7 +114,10 @@ async function holdSandbox(
   }
 }
 
-/** Records the result of a task, even if the user aborted the task. Uses its own deadline for that reason. */
+/**
+ * Records the result of a task. Uses its own deadline instead of the caller's signal, so that the result of
+ * an aborted task is recorded, too.
+ */
 async function finish(
   deps: ProjectSandboxDeps,
   { containers, containerId }: UsableSandbox,
@@ -125,8 +128,8 @@ async function finish(
   const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
   const facts = await containers.inspect(containerId, undefined, deadline).catch(() => null);
   if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
-    // The container ended while the task ran. `reconcileHeld` decides whether that was a timeout, a lack of
-    // memory or another end.
+    // The container ended while the task ran. `reconcileLockedSandbox` decides whether that was a timeout, a
+    // lack of memory or another end.
     const settled = await reconcileLockedSandbox(deps, record, deadline);
     const failure = settled === record ? outcome.error : endOf(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
@@ -170,8 +173,7 @@ async function finish(
 }
 
 /**
- * Returns whether the task ended because of a limit that swarm watches. In that case swarm itself stopped the
- * container.
+ * Returns whether swarm itself stopped the container because the task exceeded a limit that swarm watches.
  */
 function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
   return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
@@ -198,8 +200,8 @@ function endOf(record: SandboxRecord): unknown {
 }
 
 /**
- * Returns an error handler that replaces an expected error by a value. The value only improves a message, so
- * its lack must not cost a task its result.
+ * Returns an error handler that replaces an expected error by a default value. The value only improves a
+ * message, so the task's result is recorded even without the value.
  */
 function ifForeseen<Value>(value: Value): (error: unknown) => Value {
   return (error) => {

@@ -15,8 +15,8 @@ export const defaultLimits: ContainerLimits = {
 /** The user and group of the programs in a sandbox. */
 export const sandboxUser = "1000:1000";
 /**
- * The user and group of the sandbox's main process: root, but without capabilities. The other programs cannot
- * stop a process of root.
+ * The user and group of the sandbox's main process: root without capabilities. The sandbox's other programs
+ * cannot kill a process of root.
  */
 export const mainProcessUser = "0:0";
 

@@ -145,9 +145,8 @@ export async function copyFilesIn(
 }
 
 /**
- * Copies a file or folder out of a sandbox to a path that does not exist yet, and checks each entry. If an
- * entry is a link, a device or unreadable, the whole copy fails; with `leaveOut`, only that entry is left
- * out.
+ * Copies a file or folder out of a sandbox to a path that does not exist yet. Throws if an entry is a link, a
+ * device or unreadable; with `leaveOut`, skips and reports such entries.
  */
 export async function copyPathOut(
   containers: Containers,
@@ -217,8 +216,8 @@ export async function copyPathOut(
 }
 
 /**
- * Returns a path of a running sandbox as a tar stream. A program of the sandbox makes the stream, so it is
- * untrusted: only `unpackArchive` may read it.
+ * Returns a file or folder of a running sandbox as a tar stream. A program in the sandbox creates the stream,
+ * so the stream is untrusted: only `unpackArchive` may read it.
  */
 async function* packedByProgram(
   containers: Containers,

@@ -20,8 +20,8 @@ export interface ExecOptions {
   readonly workdir?: string;
   readonly input?: string | Uint8Array;
   /**
-   * The time limit in milliseconds. After it, the program's processes are ended and COMMAND_TIMEOUT is
-   * thrown.
+   * The time limit in milliseconds. On timeout, the call kills the program's processes and throws
+   * COMMAND_TIMEOUT.
    */
   readonly timeoutMs?: number;
   readonly outputLimit?: number;
@@ -37,14 +37,17 @@ export interface FileOptions {
 
 /** An isolated container with limits and a lifetime, as the library offers it. */
 export interface Sandbox extends AsyncDisposable {
-  /** The engine's id of the container. Its first twelve characters suffice to name the sandbox. */
+  /** The engine's id of the container. Its first twelve characters suffice to identify the sandbox. */
   readonly id: string;
   readonly name: string;
   readonly workdir: string;
   readonly runtime: string;
   /** The isolation level of the runtime, as swarm measured it. */
   readonly isolation: IsolationLevel;
-  /** Whether the engine enforces the disk limit. If it is `watched`, the caller has to watch the disk use. */
+  /**
+   * - `enforced`: the engine enforces the disk limit
+   * - `watched`: the engine does not enforce the disk limit, so the caller must watch the disk use
+   */
   readonly diskLimit: "enforced" | "watched";
   start(signal?: AbortSignal): Promise<void>;
   stop(options?: { readonly graceMs?: number }): Promise<void>;

@@ -10,8 +10,8 @@ import { readCommandState } from "./run-command.ts";
 import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
 
 /**
- * Brings a sandbox's record up to date with the engine: if the task or the container has ended, collects the
- * files, then records the end. If another process holds the sandbox's lock, returns the record unchanged.
+ * Updates a sandbox's record from the engine. If the task or the container has ended, collects the files and
+ * then records the end. Returns the record unchanged if another process holds the sandbox's lock.
  */
 export async function reconcileSandbox(
   deps: ProjectSandboxDeps,
@@ -83,8 +83,8 @@ export async function removeContainerAndVolumes(
 }
 
 /**
- * Ends an interrupted creation of a sandbox: removes what it left and records the failure. The creation
- * cannot continue, because its progress is unknown.
+ * Cleans up an interrupted creation of a sandbox: removes the container and volumes, and records the failure.
+ * Swarm cannot continue the creation, because its progress is unknown.
  */
 async function endCreation(
   deps: ProjectSandboxDeps,
@@ -109,8 +109,8 @@ async function endCreation(
 }
 
 /**
- * Records the end of a task whose client was killed. The task runs on without its client, and its exit code
- * is read from the sandbox.
+ * Records the end of a task whose swarm process was killed while the task ran. The exit code is read from the
+ * sandbox.
  */
 async function settleTask(
   deps: ProjectSandboxDeps,

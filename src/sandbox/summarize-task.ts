@@ -8,8 +8,8 @@ import type { CollectedFiles } from "./collect-files.ts";
 const shownCharacters = 10_000;
 
 /**
- * Returns OUTPUTS_INCOMPLETE if a task exited with 0 but not all of its outputs could be copied. If the task
- * itself failed, returns null: its own failure takes precedence.
+ * Returns OUTPUTS_INCOMPLETE if a successful task has outputs that could not be copied; else null. A failed
+ * task has its own error, which takes precedence.
  */
 export function findOutputsProblem(
   exitCode: number | null,

@@ -8,7 +8,7 @@ import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
-/** A sandbox whose container runs now. */
+/** A sandbox whose container is running. */
 export interface UsableSandbox {
   readonly record: SandboxRecord;
   readonly containerId: string;
@@ -45,7 +45,7 @@ export async function findSandbox(
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
 }
 
-/** Ensures that a sandbox's container runs. The first use starts the container. Throws if the sandbox is over. */
+/** Starts a sandbox's container if it has never run. Throws if the sandbox has ended. */
 export async function ensureSandboxRuns(
   deps: ProjectSandboxDeps,
   wanted: SandboxRecord,
@@ -60,8 +60,8 @@ export async function ensureSandboxRuns(
 }
 
 /**
- * Does the same as `useSandbox`, for a record that the caller has just reconciled. `held` says whether the
- * caller holds the sandbox's lock.
+ * Does the same as `ensureSandboxRuns`, for a record that the caller has just reconciled with the engine.
+ * `held` says whether the caller holds the sandbox's lock.
  */
 export async function ensureReconciledSandboxRuns(
   deps: ProjectSandboxDeps,
@@ -97,7 +97,7 @@ export async function ensureReconciledSandboxRuns(
   return { record: started, containerId, containers };
 }
 
-/** Throws the reason for a sandbox's end if the sandbox is over. */
+/** Throws an error with the reason if the sandbox has ended. */
 export function throwIfSandboxEnded(record: SandboxRecord): void {
   if (!isSandboxOver(record)) return;
   const { id, ttl, status, completedAt, reason } = record;

@@ -24,8 +24,8 @@ const firstPollMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
 /**
- * The minimum time in milliseconds for which the number of processes must stay at its limit. A momentary peak
- * is no violation.
+ * The time in milliseconds for which the number of processes must stay at its limit to count as a violation.
+ * A shorter peak is allowed.
  */
 const fullMs = 3_000;
 
@@ -42,8 +42,8 @@ const realTime: WatchTime = {
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
 /**
- * The states of a container that has ended. The watchdog polls them because on gVisor the output streams of
- * the container's programs may stay open.
+ * The states of a container that has ended. The watchdog polls the state, because on gVisor the output
+ * streams of programs can stay open after the container's end.
  */
 const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 
@@ -116,8 +116,8 @@ export async function watchLimits(
 }
 
 /**
- * Measures what the engine does not count: files, and bytes in volumes. On timeout, `runCommand` also ends
- * the counting inside the container.
+ * Counts what the engine does not count: the files, and the bytes in volumes. On timeout, `runCommand` also
+ * kills the counting processes inside the container.
  */
 async function measureInside(
   containers: Containers,

@@ -5,8 +5,8 @@ import { findEnvProblems } from "../domain/sandbox-spec.ts";
 import { findViolations, type Violation } from "./find-violations.ts";
 
 /**
- * The arguments that JSON Schema cannot describe, such as functions, by name. Each name means the same in
- * every library call.
+ * The checks of arguments that JSON Schema cannot describe, such as functions. A key is an argument's name,
+ * which has the same meaning in every library call.
  */
 const specialArguments: Readonly<
   Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>
@@ -38,7 +38,7 @@ const hints: Readonly<Record<string, string>> = {
 
 /**
  * Checks the arguments of a library call before the call has any effect, since TypeScript's types do not
- * exist at run time. Throws the first problem, which names the wrong option.
+ * exist at run time. Throws OPTION_INVALID for the first wrong argument.
  */
 export async function checkLibraryCall<Name extends keyof LibraryCall>(
   name: Name,

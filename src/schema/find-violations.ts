@@ -115,8 +115,8 @@ const examples: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the example for a field. An item of a list has the example of the list; a variable has the example
- * of `env`.
+ * Returns the example for a field. A list item has the example of its list; an environment variable has the
+ * example of `env`.
  */
 function exampleFor(pointer: string): string | undefined {
   const [last = "", before = ""] = pointer.split("/").reverse();

@@ -59,7 +59,10 @@ function positionOf(text: string, offset: number): { line: number; column: numbe
   return { line: before.split("\n").length, column: offset - lineStart + 1 };
 }
 
-/** Finds where brackets are nested too deeply. Runs before any recursive code reads the text. */
+/**
+ * Returns the offset at which brackets are nested too deeply, if any. This check must run before recursive
+ * code, whose stack deep nesting could exhaust.
+ */
 function findTooDeep(text: string): number | undefined {
   let depth = 0;
   for (let index = 0; index < text.length; index += 1) {

@@ -26,9 +26,10 @@ interface Refusal {
 }
 
 /**
- * Parses an untrusted YAML 1.2 document that contains only data; JSON is a subset. Refuses anchors, aliases,
- * merge keys, tags and directives. Also refuses what other parsers accept silently: duplicate keys,
- * `__proto__`, keys that are not text, and a second document.
+ * Parses an untrusted YAML 1.2 document, which may contain only plain data. Refuses:
+ * - anchors, aliases, merge keys, tags and directives
+ * - what other parsers accept silently: duplicate keys, `__proto__`, keys that are not text, and a second
+ *   document
  */
 export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
   const text = decode(bytes, file);
@@ -102,7 +103,10 @@ function decode(bytes: Uint8Array, file: string): string {
   }
 }
 
-/** Finds the first character that YAML forbids, or that makes a file look different from its content. */
+/**
+ * Finds the first character that YAML forbids, or that makes text look different on a screen, such as a
+ * bidirectional override.
+ */
 function findForbiddenCharacter(text: string): Refusal | undefined {
   const offset = text.search(
     /[^\t\n\r\x20-\x7e\x85\u{a0}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]|\r(?!\n)|[\u202a-\u202e\u2066-\u2069\ufeff]/u,
@@ -232,8 +236,8 @@ function escapeKey(key: string): string {
 }
 
 /**
- * Finds the value at a JSON pointer, and the position to show for it. `isExact` is false if only an enclosing
- * value exists.
+ * Finds the value at a JSON pointer, and the position to show for the value. If the value is absent, returns
+ * the nearest enclosing value, and `isExact` is false.
  */
 function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
   let node: unknown = contents;

@@ -10,7 +10,10 @@ import type { LocatedDocument } from "../ports/documents.ts";
 import { findViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
-/** Parses a task file. Throws its first problem, with the number of further problems. */
+/**
+ * Parses and validates a task file. Throws TASK_FILE_INVALID with the first problem and the number of further
+ * problems.
+ */
 export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>> {
   const { value, locationOf } = parseTaskJson(bytes, file);
   const violations = await findViolations("tasks", value);
@@ -119,7 +122,7 @@ export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promi
   return value as SandboxRecord;
 }
 
-/** Parses the output that the probe printed in a container. */
+/** Parses and validates the JSON that the probe printed in a container. */
 export async function parseProbe(text: string): Promise<Probe> {
   const { value } = parseJson(Buffer.from(text), "the probe's answer");
   const [first] = await findViolations("probe", value);
@@ -131,12 +134,12 @@ export async function parseProbe(text: string): Promise<Probe> {
   return value as Probe;
 }
 
-/** Whether a value is a valid report of a merge. */
+/** Whether a value is a valid merge report, as `swarm merge --json` prints it. */
 export async function isMergeReport(value: unknown): Promise<boolean> {
   return (await findViolations("merge", value)).length === 0;
 }
 
-/** Whether a value is a valid report of a proof. */
+/** Whether a value is a valid proof report: the outcome of checking a worker's result in fresh sandboxes. */
 export async function isProof(value: unknown): Promise<boolean> {
   return (await findViolations("proof", value)).length === 0;
 }

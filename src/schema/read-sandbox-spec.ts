@@ -29,7 +29,10 @@ function compare(one: SourceLocation, other: SourceLocation): number {
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
-/** Takes the values of variables from the source text: `1.10` must not become 1.1, nor `0755` become 755. */
+/**
+ * Takes the values of environment variables from the source text, because a parsed `1.10` would be 1.1, and a
+ * parsed `0755` would be 755.
+ */
 function withEnvAsWritten(file: SandboxSpecFile, { textOf }: LocatedYaml): SandboxSpecFile {
   if (!file.env) return file;
   const env = Object.fromEntries(

@@ -3,11 +3,11 @@ import { fstatSync, readdirSync, statSync } from "node:fs";
 import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** A claim on a lock, which one process has made. */
+/** A claim on a lock, made by one process. Only the newest claim on a lock counts. */
 export interface LockClaim {
   /**
-   * The open handle of the claim file. A change through this handle reaches only this claim, even if another
-   * file now has the same name.
+   * The open handle of the claim file. A write through this handle never changes a newer file of the same
+   * name.
    */
   readonly handle: FileHandle;
   /** Returns whether this claim still exists and no newer one does. */
@@ -22,14 +22,15 @@ export interface NewestLockClaim {
 }
 
 /**
- * The claims on a lock: files with the lock's name and a number, such as `state.lock.17`. A process creates a
- * number with `link()`, which succeeds for one process only, on every filesystem. Only the newest claim
- * counts, and only the process that makes a newer claim removes older ones.
+ * The claims on a lock: numbered files such as `state.lock.17`, of which only the highest number counts. A
+ * process creates a claim with `link()`, which succeeds for only one process on every filesystem. Then this
+ * process removes the older claims.
  */
 export interface LockClaims {
   newest(): NewestLockClaim | null;
   /**
-   * Creates the claim that follows `looked`, with this text. Returns undefined if another process was faster.
+   * Creates the claim with the number after `looked`, and writes `text` into it. Returns undefined if another
+   * process was faster.
    */
   makeAfter(looked: NewestLockClaim | null, text: string): Promise<LockClaim | undefined>;
 }
@@ -39,7 +40,7 @@ export function openLockClaims(file: string): LockClaims {
   const [folder, prefix] = [dirname(file), `${basename(file)}.`];
   const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
 
-  /** Lists the numbers of the claims in ascending order, and the endings of temporary files. */
+  /** Lists the numbers of the claims in ascending order, and the name suffixes of temporary files. */
   const list = (): { readonly numbers: number[]; readonly temporary: string[] } => {
     const endings = namesIn(folder).flatMap((name) =>
       name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
@@ -55,8 +56,8 @@ export function openLockClaims(file: string): LockClaims {
   const newestNumber = (): number => list().numbers.at(-1) ?? 0;
 
   /**
-   * Removes older claims, the oldest first, and stops at the first failure. So if a process's own claim still
-   * exists and has the highest number, that process has missed no newer claim.
+   * Removes older claims, the oldest first, and stops at the first failure. Because of this order, a claim
+   * that still exists and has the highest number is the newest.
    */
   const removeOlder = async (number: number): Promise<void> => {
     const { numbers, temporary } = list();
@@ -110,8 +111,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Links a temporary file to its final name. Returns false if the name is taken, or if the next claim has
- * removed the temporary file already.
+ * Links a temporary file to its final name. Returns false if the name is taken, or if another process's claim
+ * has already removed the temporary file.
  */
 async function isLinked(temporary: string, path: string): Promise<boolean> {
   try {

@@ -4,7 +4,7 @@ import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The file operations of a durable write, passed in so that a test can make any of them fail. */
+/** The file operations of a durable write. Tests replace them to make one operation fail. */
 export type FileOperations = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir">;
 
 export interface DurableWriteOptions {
@@ -16,11 +16,12 @@ export interface DurableWriteOptions {
 }
 
 /**
- * Replaces a file so that it has either all of the old content or all of the new, even after a crash at any
- * point. Returns the stats of the new file, read before the rename, because later the path may lead to
- * another writer's file. Does not use write-file-atomic: on a full disk it reports success but leaves a
- * truncated file, and another user can guess its temporary name and place a link there
- * (docs/decisions/0004-own-durable-writer.md).
+ * Replaces a file atomically: even after a crash, the file has either all of the old content or all of the
+ * new. Returns the stats of the new file, read before the rename, because another writer may replace the file
+ * after the rename.
+ * Does not use write-file-atomic, which can leave a truncated file on a full disk and report success
+ * (docs/decisions/0004-own-durable-writer.md). Another user can also guess its temporary name and place a
+ * link there.
  */
 export async function writeDurably(
   file: string,
@@ -53,10 +54,10 @@ export async function writeDurably(
 }
 
 /**
- * Removes temporary files that other writers did not rename. A killed writer leaves its file behind, and a
- * suspended writer must not rename its file later, so this function throws unless it removes all of them. The
- * caller must hold the lock. `confirm` checks the lock after the files are listed, so none of the files
- * belongs to the next holder.
+ * Removes the temporary files of writers that were killed or suspended, so that a suspended writer cannot
+ * rename its file later. Throws if one of the files cannot be removed.
+ * The caller must hold the lock. `confirm` checks the lock after the files are listed, so that no file of the
+ * next holder is removed.
  */
 export async function removeTemporaryFiles(
   file: string,

@@ -13,7 +13,8 @@ export interface EventLogOptions {
   readonly swarmId?: string;
   readonly clock: () => Date;
   /**
-   * Called once when writing begins to fail. Meanwhile the log keeps added events in memory, up to a limit.
+   * Called when writing begins to fail, but not for each further failure. Until writing succeeds again, the
+   * log keeps new events in memory, up to a limit.
    */
   readonly onFailure?: (error: unknown) => void;
   /** The size in bytes at which the log rotates its files. */
@@ -35,8 +36,8 @@ const lineBreak = 0x0a;
 const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /**
- * Opens the event log of a worktree for its only writer. Opens the log file only when the first event is
- * added.
+ * Creates the event log of a worktree. Only one process may write to the log. The log file is opened when the
+ * first event is added.
  */
 export function eventLog({
   folder,
@@ -100,8 +101,8 @@ export function eventLog({
   }
 
   /**
-   * Returns the open log file, with space for these bytes. Opens the file again if another program has
-   * replaced or removed it. Rotates the log files if the open one is full.
+   * Returns the open log file, with space for `bytes` more bytes. Rotates the log files if the open file is
+   * full. Opens the log file again if another program has replaced or removed it.
    */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();

@@ -2,8 +2,8 @@ import type { Lock } from "../ports/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
- * Fences a file's lock: a new holder first removes the temporary files of earlier holders. Otherwise a holder that
- * was suspended between its last `confirm` and its rename would overwrite a newer state when it continues.
+ * Wraps a file's lock so that a new holder first removes the temporary files of earlier holders. Otherwise an
+ * earlier holder that was suspended before its rename could overwrite a newer state.
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {

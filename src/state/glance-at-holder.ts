@@ -8,7 +8,8 @@ const maxBytes = 64 * 1024;
 
 /**
  * Finds the holder of a kernel lock in `/proc/locks`, without loading the native lock module. Returns null if
- * no process holds the lock, or undefined if only a try to lock the file can tell.
+ * no process holds the lock. Returns undefined if the holder is uncertain, so that the caller must try to
+ * acquire the lock.
  */
 export function findKernelLockHolder(file: string): LockHolder | null | undefined {
   try {

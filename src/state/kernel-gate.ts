@@ -6,9 +6,10 @@ import { acquireKernelLock } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * Creates a gate from two kernel locks, each of which ends with its holder. Starting programs share the lock
- * `starts`; a pause holds that lock exclusively. Both take the lock `turnstile` first, and a pause keeps it
- * while waiting for `starts`. Otherwise a steady stream of starting programs would starve the pause.
+ * Creates a pause lock from two kernel locks, which the kernel releases when their holder ends. A starting
+ * program holds the lock `starts` as shared, and a pause holds it exclusively.
+ * Both first acquire the lock `turnstile`. A pause keeps `turnstile` while it waits for `starts`, so that a
+ * steady stream of starting programs cannot starve the pause.
  */
 export function kernelPauseLock(
   folder: string,
@@ -55,8 +56,8 @@ export function kernelPauseLock(
 }
 
 /**
- * Returns the gate's name for a container. Container IDs are random, so two containers seldom share one of
- * the 256 gates. 256 files are few enough to keep for ever.
+ * Returns the name of a container's pause lock, which is one of 256 names. Two containers seldom share a
+ * lock, and 256 lock files are few enough to keep for ever.
  */
 export function pauseLockNameOf(containerId: string): string {
   return containerId.slice(0, 2);

@@ -9,8 +9,8 @@ import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holde
 import { pollUntilAnswer } from "./wait-for.ts";
 
 /**
- * Creates a lock that the kernel keeps on an open file. The lock ends when its holder ends, even by a crash,
- * so it is never stale and never stolen. The file itself stays and names the last holder.
+ * Creates a lock that the kernel keeps on an open file. The kernel releases the lock when the holder ends or
+ * crashes, so the lock is never stale. The file stays and names the last holder.
  */
 export function kernelLock(file: string, command: string): Lock {
   return {
@@ -101,8 +101,8 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
 }
 
 /**
- * Checks whether a path still leads to an open file. Synchronous like all calls in this file that do not wait
- * for the disk, because the thread pool takes ten times the CPU time.
+ * Returns whether a path still leads to the file of this handle. The call is synchronous, because the thread
+ * pool would take ten times the CPU time.
  */
 function isSameFile(handle: FileHandle, file: string): boolean {
   const ours = fstatSync(handle.fd, { bigint: true });

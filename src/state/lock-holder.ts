@@ -6,10 +6,7 @@ export function currentProcessAsHolder(command: string, now: Date): LockHolder {
   return { pid: process.pid, host: hostname(), since: now.toISOString(), command };
 }
 
-/**
- * Parses the holder that a lock file names. Returns null if the text is incomplete, which is harmless,
- * because the holder is only for display.
- */
+/** Parses the holder in the content of a lock file. Returns null if the content is incomplete. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const { pid, host, since, command } = JSON.parse(text);

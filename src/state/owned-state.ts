@@ -9,13 +9,13 @@ import { nextRevision } from "./state-store.ts";
 
 export interface OwnerStateDeps {
   readonly file: StateFile;
-  /** The lock of the state. If other processes can steal this lock, it must be a fenced lock. */
+  /** The lock of the state. A lock that other processes can take over must be a fenced lock. */
   readonly lock: Lock;
   readonly clock: () => Date;
   /** Called if waiting for the lock times out. The changes stay in the queue. */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
-  /** The maximum time in milliseconds that a change of `updateSoon` waits for other changes. */
+  /** The maximum time in milliseconds that a change of `updateInBatch` waits for other changes. */
   readonly maxBatchDelayMs?: number;
   readonly crashPoint?: CrashHook;
 }
@@ -25,8 +25,8 @@ export interface OwnerStateWriter extends AsyncDisposable {
   /** Applies a change. Resolves with the new state when the change is on disk. */
   update(change: StateChange): Promise<SwarmState>;
   /**
-   * Applies a change like `update`, but within `soonMs`, in one batch with all changes that arrive until
-   * then.
+   * Applies a change like `update`, but only after up to `maxBatchDelayMs`. All changes that arrive until
+   * then are written in one batch.
    */
   updateInBatch(change: StateChange): Promise<SwarmState>;
 }
@@ -40,8 +40,8 @@ interface Waiting {
 const defaultSoonMs = 1_000;
 
 /**
- * Opens the state for the owner. The owner also takes the state lock to write, so that the commands and
- * records of other processes are not lost.
+ * Opens the state for the owner. The owner also acquires the state lock for each write, because other
+ * processes write to the state, too.
  */
 export function openOwnerState({
   file,
@@ -54,7 +54,7 @@ export function openOwnerState({
 }: OwnerStateDeps): OwnerStateWriter {
   let closed = false;
   const queue: Waiting[] = [];
-  /** Whether the queue holds a change to write now. */
+  /** Whether the queue holds a change that must be written now. */
   let isDue = false;
   let soon: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;

@@ -4,7 +4,10 @@ import type { HeldLock, Lock } from "../ports/lock.ts";
 
 /** The exclusive right of a process to act on a swarm as its owner. */
 export interface Ownership extends AsyncDisposable {
-  /** Aborted with LOCK_LOST if another process has replaced the lock file. No new work may start then. */
+  /**
+   * Aborted with LOCK_LOST when another process has replaced the lock file. This process must then start no
+   * new work.
+   */
   readonly lost: AbortSignal;
 }
 

@@ -13,9 +13,10 @@ const longAgo = new Date(0);
 
 /**
  * Creates a lock for network filesystems and for platforms without kernel locks (`SWARM_LOCK=portable`). A
- * holder renews its claim like a lease. A holder that does not renew its claim for `staleMs` loses the lock
- * to the next claim, and then its `confirm` always throws. `fencedLock` prevents writes between the last
- * `confirm` and the next claim (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
+ * holder renews its claim like a lease. If the holder does not renew its claim for `staleMs`, another process
+ * can acquire the lock, and the old holder's `confirm` then throws.
+ * `fencedLock` prevents writes that the old holder has already confirmed
+ * (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
  */
 export function portableLock(
   file: string,
@@ -24,8 +25,8 @@ export function portableLock(
 ): Lock {
   const claims = openLockClaims(file);
   /**
-   * Returns whether a claim is held. A claim renewed in the future counts as stale, too: the clock has
-   * jumped, or another machine's clock differs.
+   * Returns whether a claim was renewed recently, so that its process holds the lock. A renewal time far in
+   * the future counts as stale, because then a clock was wrong.
    */
   const isHeld = (newest: NewestLockClaim): boolean => Math.abs(Date.now() - newest.renewedAtMs) < staleMs;
 

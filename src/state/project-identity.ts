@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { isError, SwarmError } from "../domain/errors.ts";
 
 /**
- * The identity of a project. It stays the same if branches or remotes are renamed. A copy of the project
- * needs another one.
+ * The identity of a project, which stays the same when branches or remotes are renamed. A copy of the project
+ * needs its own identity.
  */
 export interface ProjectIdentity {
   /** The ID of the project, 32 hexadecimal digits. */
@@ -46,9 +46,9 @@ export async function hasIdentity(commonFolder: string): Promise<boolean> {
 }
 
 /**
- * Binds the project to its present folder and machine: with the same ID if the project was moved, with a new
- * ID if it was copied. Does nothing if the project is bound to them already. Refuses "moved" while the
- * original folder still has the same ID, because then this project is a copy.
+ * Binds the project to its present folder and machine; does nothing if the project is bound to them already.
+ * A moved project keeps its ID; a copied project gets a new ID. Throws PROJECT_COPIED for `moved` if the
+ * original folder still has this ID.
  */
 export async function rebindIdentity(
   deps: IdentityDeps,
@@ -78,10 +78,7 @@ async function locationOf({ commonFolder, machine }: IdentityDeps): Promise<Omit
   return { commonFolder: await realpath(commonFolder), machine };
 }
 
-/**
- * Reads the ID file; returns null if the file is missing. A damaged file does not count as missing: throws
- * FILE_FAILED.
- */
+/** Reads the ID file; returns null if the file is missing. Throws FILE_FAILED if the file is damaged. */
 async function readId(file: string): Promise<IdFile | null> {
   let found: unknown;
   try {
@@ -110,8 +107,8 @@ async function readId(file: string): Promise<IdFile | null> {
 }
 
 /**
- * Creates the ID file. If two processes do so at the same time, both get the same ID: the file is complete
- * before it gets its name, and only one `link` succeeds.
+ * Creates the ID file. If two processes try at the same time, `link` succeeds for only one, and the other
+ * process reads the ID from the complete file.
  */
 async function makeId(file: string, location: Omit<IdFile, "version" | "id">): Promise<IdFile> {
   const made: IdFile = { version: 1, id: newId(), ...location };

@@ -57,8 +57,8 @@ interface OpenFile {
 }
 
 /**
- * The log files, and how far each was read. A file is identified by device and inode, because a rotation
- * renames files. All files stay open, so that their inode numbers are not used again.
+ * The open log files, each with the position up to which it was read. A file is identified by device and
+ * inode, because a rotation renames files. The files stay open, so that their inode numbers are not reused.
  */
 class OpenFiles implements AsyncDisposable {
   readonly #folder: string;
@@ -86,8 +86,8 @@ class OpenFiles implements AsyncDisposable {
   }
 
   /**
-   * Opens the log files from the newest to the oldest. So if a rotation happens meanwhile, a file may be
-   * found twice, but never missed.
+   * Opens the log files from the newest to the oldest. In this order, a rotation meanwhile can make a file
+   * appear twice, but can never hide a file.
    */
   async #look(): Promise<Map<string, OpenFile>> {
     const found: [string, OpenFile][] = [];

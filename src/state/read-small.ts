@@ -3,9 +3,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * Reads the text of a regular file. Returns null if the file is larger than `maxBytes` or is not a regular
- * file. An untrusted repository may contain a link to an endless device, or a FIFO without a writer, so this
- * function follows no link and does not block on a FIFO.
+ * Reads the text of a small regular file, possibly in an untrusted repository. Returns null for a missing
+ * file, a link, a device, a FIFO, or a file larger than `maxBytes`. Never blocks on a FIFO without a writer.
  */
 export function readSmall(file: string, maxBytes: number): string | null {
   let handle: number;

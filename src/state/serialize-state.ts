@@ -2,8 +2,8 @@ import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 
 /**
  * Creates a serializer of states, which writes one line per container. The serializer caches the text of each
- * container's record, because records never change. So changing one of a thousand workers costs about as much
- * as changing one of sixteen.
+ * container record, because records never change. So the cost of one change hardly depends on the number of
+ * workers.
  */
 export function stateSerializer(): (state: SwarmState) => string {
   const textByRecord = new WeakMap<ContainerRecord, string>();

@@ -22,7 +22,10 @@ const headBytes = 256;
 export interface StatePaths {
   /** The path of the state file, `.aimi/swarm-state.json`. */
   readonly stateFile: string;
-  /** The path of a copy in the git folder, which `git clean -fdx` does not reach. */
+  /**
+   * The path of the backup copy of the state. The copy is in the git folder, which `git clean -fdx` does not
+   * clean.
+   */
   readonly copyFile: string;
   /** The folder for states that were replaced, `.aimi/swarms`. */
   readonly archiveFolder: string;
@@ -40,25 +43,25 @@ export interface StateFile {
   /** Reads the copy; returns null if the copy is missing or invalid. */
   findCopy(): Promise<SwarmState | null>;
   /**
-   * Writes the state file and its copy. `beforeRename` is called directly before each rename, and cancels it
-   * by throwing.
+   * Writes the state file and its copy. Calls `beforeRename` directly before each rename; if `beforeRename`
+   * throws, the rename does not happen.
    */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
   /**
-   * Removes the temporary files of earlier holders of the lock, so that these can no longer rename them. Pass
-   * the lock's own `confirm`.
+   * Removes the temporary files of earlier lock holders, so that a suspended holder cannot rename its file
+   * later. `confirm` must be the method of the held lock.
    */
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
   /**
-   * Copies the state file into the archive, valid or not. If the state file is invalid or missing, archives
-   * the copy, too.
+   * Copies the state file into the archive, even if the file is invalid. Also archives the backup copy if the
+   * state file is invalid or missing.
    */
   archive(): Promise<void>;
   readonly paths: StatePaths;
 }
 
 /**
- * Gives access to the state file of one worktree. Caches the written state, and reads the file again only if
+ * Gives access to the state file of one worktree. Caches the state, and reads the file again only after
  * another process has changed it.
  */
 export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
@@ -148,9 +151,9 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
 }
 
 /**
- * Returns a string that identifies a version of the file. Every write replaces the file, so another version
- * has another inode or time. But inode numbers are used again, and some filesystems store times in whole
- * seconds. So the string also has the start of the text, which contains the revision.
+ * Returns a string that identifies a version of the file. Inode and time are not enough, because inode
+ * numbers are reused and some filesystems store times in whole seconds. So the string also has the start of
+ * the text, which contains the revision.
  */
 function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
   return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");
@@ -175,8 +178,8 @@ function identityAt(file: string): string | null {
 }
 
 /**
- * Reads a file's stats; returns null if the file is missing. Synchronous, because the call is short and
- * frequent, and the thread pool takes ten times the CPU time.
+ * Reads a file's stats; returns null if the file is missing. The call is synchronous, because it is short and
+ * frequent, and the thread pool would take ten times the CPU time.
  */
 function statIfThere(file: string): BigIntStats | null {
   try {

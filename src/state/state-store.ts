@@ -7,8 +7,8 @@ import type { StateFile } from "./state-file.ts";
 export interface StateStoreDeps {
   readonly file: StateFile;
   /**
-   * The lock of the state, which must be a fenced lock. Commands thus remove the temporary files of earlier
-   * holders, and the owner need not do so at every write.
+   * The lock of the state file. It must be a fenced lock, which removes the temporary files of earlier
+   * holders when a process acquires the lock.
    */
   readonly lock: Lock;
   readonly clock: () => Date;
@@ -16,15 +16,15 @@ export interface StateStoreDeps {
 }
 
 /**
- * Opens the state of one worktree for commands, which change it once. The owner writes the state through
- * `ownedState` instead.
+ * Opens the state of one worktree for commands, which change the state rarely. The owner changes it often,
+ * and uses `openOwnerState` instead.
  */
 export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateStoreDeps): StateStore {
   const stateFile = file.paths.stateFile;
 
   /**
-   * Reads the state. After `git clean -fdx`, also restores the state file from its copy, because other
-   * programs read the file.
+   * Returns the state; null if the worktree has none. If only the copy is left, for example because the user
+   * ran `git clean -fdx`, restores the state file, because other programs read the file.
    */
   const find = async (): Promise<SwarmState | null> => {
     const found = await file.findWithOrigin();
@@ -78,7 +78,7 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
   };
 }
 
-/** Returns the changed state with the next revision and the present time. */
+/** Returns `state` with the next revision number, and with `now` as the time of its last change. */
 export function nextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
   return { ...state, revision: revision + 1, updatedAt: now.toISOString() };
 }

@@ -3,8 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 const shortestMs = 1;
 const maxMs = 25;
 /**
- * The share of the wait after which polling becomes more frequent again. Otherwise newer waiters, which poll
- * fast, could starve an older one.
+ * After this share of `waitMs`, a process polls more often again. Otherwise a process that has waited long
+ * would lose against new ones, which poll often.
  */
 const patientShare = 0.25;
 const patientMs = 4;

@@ -14,7 +14,7 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & AgentAccessSettings;
-  /** The environment of the user's command. */
+  /** The environment variables of the user's `swarm` command. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerChannel, "findRequest">;
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
@@ -24,7 +24,7 @@ export interface AgentAccessDeps {
 export interface DueAgent {
   readonly file: string;
   readonly agent: AgentSpec;
-  /** The hosts that the agent's task file allows. */
+  /** The hosts that the task file allows the agent to reach. */
   readonly allow: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export interface AgentAccess {
    * credentials and never contain their values.
    */
   describe(due: readonly DueAgent[]): string[];
-  /** Returns the agents that the base image must contain. */
+  /** Returns the keys of the agent packages that the base image must contain. */
   inImage(due: readonly DueAgent[]): string[];
   /**
    * Returns the network that the settings choose. Throws INVALID_VALUE if the engine has no network of
@@ -54,8 +54,8 @@ export interface AgentAccess {
    */
   network(networks: Pick<Networks, "names">, signal: AbortSignal): Promise<ContainerNetwork>;
   /**
-   * Returns the credentials of a request's agent, as environment variables. They are read at each connection
-   * and never stored.
+   * Returns the environment variables with the credentials for a request's agent; null if there are none. The
+   * owner reads them at each connection and never stores them.
    */
   credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
 }

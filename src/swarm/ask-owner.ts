@@ -61,7 +61,10 @@ interface Named {
   readonly name: string;
 }
 
-/** Compares two container names without their attempts: the worker may have begun its next attempt meanwhile. */
+/**
+ * Returns whether two container names belong to the same worker. Ignores the attempt, because the worker may
+ * have begun its next attempt meanwhile.
+ */
 function isSameWorker(one: Named, other: Named): boolean {
   return homeVolumeName(one.name) === homeVolumeName(other.name);
 }

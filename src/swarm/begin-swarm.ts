@@ -29,8 +29,8 @@ export interface BeginRequest {
   /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
   /**
-   * The commands that were in the state before this process became owner. The processes that sent them no
-   * longer wait. Later commands are for this owner.
+   * The commands that were in the state before this process became the owner. The new owner drops them,
+   * except `retry`, because the processes that sent them no longer wait.
    */
   readonly earlierCommands: readonly OwnerCommand[];
 }
@@ -61,8 +61,8 @@ export function addPlannedWork(state: SwarmState, works: readonly PlannedWork[],
 }
 
 /**
- * Ends the pauses of a resumed swarm. The record of a running worker keeps its pause until the owner attaches
- * to the worker and unpauses it.
+ * Clears the pauses of all workers that do not run. The owner unpauses a running worker later, when it
+ * attaches to the worker.
  */
 function withoutPauses(state: SwarmState): SwarmState {
   const containers = state.containers.map((record) =>
@@ -72,8 +72,8 @@ function withoutPauses(state: SwarmState): SwarmState {
 }
 
 /**
- * Writes a new state together with its workers: a state without workers would count as a swarm with nothing
- * to do.
+ * Writes the state of a new swarm and its workers in one write. A crash between two writes would leave a
+ * swarm that seems to have nothing to do.
  */
 async function replaceOrCreate(
   { store, project, engine, newId, clock }: BeginDeps,

@@ -37,8 +37,8 @@ export async function initState(
 }
 
 /**
- * Adds a pending record of a worker. It is the only change that is allowed while another process owns the
- * swarm.
+ * Adds a pending record of a worker. Unlike the other changes in this file, this change is allowed while
+ * another process owns the swarm.
  */
 export async function addContainer(
   { store, clock }: ChangeStateDeps,
@@ -48,7 +48,9 @@ export async function addContainer(
   return findContainer(state, container.containerName);
 }
 
-/** Changes a worker's record. If the worker has ended, adds the outcome of its task to the ledger. */
+/**
+ * Changes a worker's record. If the change ends the worker, also adds the outcome of the task to the ledger.
+ */
 export async function updateContainer(
   deps: ChangeStateDeps,
   name: string,

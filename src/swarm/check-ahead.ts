@@ -3,12 +3,15 @@ import type { RanCheck } from "../domain/generated/merge.ts";
 /** Runs the merge check on a commit. Returns null if there is no check. */
 export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
-/** Checks of commits that start before their results are needed, to save time if the results are needed later. */
+/**
+ * Starts checks of commits before it is certain that their results are needed. If a result is needed, it is
+ * then ready sooner.
+ */
 export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
   /** Returns the result of the check that was started for a commit. If no check was started, runs one now. */
   readonly resultOf: (commit: string, what: string) => Promise<RanCheck | null>;
-  /** Aborts the checks that were started but whose result no caller has requested. */
+  /** Aborts the started checks whose results no caller has requested. */
   readonly abortUnused: () => Promise<void>;
 }
 

@@ -23,7 +23,7 @@ export interface CheckStateDeps {
   readonly readJournal: ReadJournal;
 }
 
-/** Reads the journal of a worker's messages that the host keeps. */
+/** Reads the host's journal of the messages from a worker. */
 export type ReadJournal = (
   swarmId: string,
   worker: { readonly containerName: string; readonly taskFilePath: string },
@@ -32,13 +32,13 @@ export type ReadJournal = (
 /** The state, with its differences from the engine's containers. */
 export interface CheckedState extends ContainerComparison {
   readonly state: SwarmState | null;
-  /** Whether the state could be compared with an engine. */
+  /** Whether an engine answered, so that the state could be compared with the engine's containers. */
   readonly reconciled: boolean;
 }
 
 /**
- * Compares the state with the engine and returns the differences. It lists the engine's containers once, and
- * makes further calls only if there are differences.
+ * Compares the state with the engine and returns the differences. Lists the engine's containers once, and
+ * makes further calls only if the list does not confirm the records.
  */
 export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
   const state = await deps.store.find();

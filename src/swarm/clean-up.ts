@@ -36,7 +36,7 @@ export interface CleanUpRequest {
   /** The container names of the workers to clean up; null for everything of the worktree. */
   readonly only: readonly string[] | null;
   readonly discard: boolean;
-  /** Whether to remove also the files of earlier swarms that have nothing left on the engine. */
+  /** Whether to also remove the files of earlier swarms, if these have nothing left on the engine. */
   readonly withFiles: boolean;
   readonly dryRun: boolean;
 }
@@ -52,9 +52,9 @@ export interface CleanUpResult {
 }
 
 /**
- * Removes what workers left on the engine, if their work is safe in the repository. A crash in between does
- * no harm: each step is idempotent, and a record is marked as discarded before its container is removed.
- * Without `dryRun`, only the owner may call it.
+ * Removes the containers and volumes that swarms left on the engine; with `discard`, even those that have the
+ * only copy of some work. Without `dryRun`, only the owner may call it. After a crash, a second call finishes
+ * the cleanup.
  */
 export async function cleanUp(
   deps: CleanUpDeps,
@@ -150,6 +150,8 @@ async function executePlan(
   onStep: (step: string) => void,
   signal: AbortSignal,
 ): Promise<CleanupPlan & { readonly failure: SwarmError | null }> {
+  // Records the discarded workers before it removes their containers, so that a crash in between does no
+  // harm.
   if (discarded.length > 0)
     await store.update((before) =>
       discarded.reduce(
@@ -180,8 +182,8 @@ async function executePlan(
 }
 
 /**
- * Removes worker networks whose containers are gone or were never created. Returns the engine's error, else
- * null.
+ * Removes the worker networks whose containers do not exist. Returns the engine's error, or null if there was
+ * none.
  */
 async function removeIdleNetworks(
   engine: ContainerEngine,

@@ -17,8 +17,8 @@ export interface ClearMachineDeps {
 export interface ClearMachineRequest {
   readonly dryRun: boolean;
   /**
-   * With `dryRun`, the numbers of things that the previous step of this cleanup would have removed from the
-   * engine.
+   * The numbers of containers and volumes that the previous step of this cleanup would have removed. Needed
+   * with `dryRun`, because these things are still on the engine; otherwise zero.
    */
   readonly removedBefore: {
     readonly endpoint: string | null;

@@ -12,19 +12,21 @@ export interface StoredWork extends StoredBundle {
    * results.
    */
   readonly failedStory: string | null;
-  /** The commit and tree that the bundle's story began with; undefined if the adapter did not report them. */
+  /**
+   * The commit and tree from which the agent began the story; undefined if the adapter did not report them.
+   */
   readonly start?: StoryStart | undefined;
 }
 
 /**
- * The maximum size of a bundle in bytes. A bundle contains only the difference to a commit that the
- * repository has.
+ * The maximum size of a bundle in bytes. A bundle contains only the commits since one that the repository
+ * has.
  */
 const maxBytes = 4 * 1024 ** 3;
 
 /**
- * Imports a bundle that an adapter stored. Records the intended ref move first, so that the next owner knows
- * of the move after a crash. Returns the reason if the import is refused, else null.
+ * Imports a bundle that an adapter stored. Returns why the import was refused, or null if it succeeded.
+ * Records the move of the ref first, so that the next owner knows of the move after a crash.
  */
 export async function collectWork(
   deps: SwarmDeps,
@@ -89,8 +91,8 @@ export async function collectWork(
 }
 
 /**
- * Returns the last imported commit of a worker's ref. A killed owner may have moved the ref without recording
- * it. Then the record's `collecting` names the commit, which was checked before the move.
+ * Returns the last imported commit of a worker's ref: the one in `collected`, or the one in `collecting` if a
+ * killed owner moved the ref without recording the move.
  */
 async function lastImported(
   { work }: Pick<SwarmDeps, "work">,

@@ -10,9 +10,12 @@ export interface ContainerComparison {
 
 export interface CompareContext {
   readonly ownerAlive: boolean;
-  /** The names of existing volumes. May be empty if no container is missing. */
+  /**
+   * The names of the existing volumes. The list may be empty if no container is missing, because only a
+   * missing container needs it.
+   */
   readonly volumes: readonly string[];
-  /** Returns the commit of the newest checkpoint in the host journal of a record's worker. */
+  /** Returns the commit of a worker's newest checkpoint, from the host's journal of the worker's messages. */
   readonly lastCheckpointOf: (record: ContainerRecord) => string | null;
 }
 
@@ -44,8 +47,8 @@ export function compareContainers(
 }
 
 /**
- * Returns whether a list of containers must come from the recorded engine. One recorded container id proves
- * that, because ids are unique.
+ * Returns whether the listed containers are on the recorded engine. One recorded container id in the list
+ * proves it, because ids are unique.
  */
 export function isOwnEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
@@ -53,8 +56,7 @@ export function isOwnEngine(state: SwarmState, containers: readonly LabelledCont
 }
 
 /**
- * Returns whether the comparison needs the list of volumes. It does if a container that should exist is
- * missing.
+ * Returns whether the comparison needs the list of volumes: only if a container that should exist is missing.
  */
 export function needsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const names = new Set(containers.map(({ name }) => name));
@@ -65,8 +67,8 @@ export function needsVolumes(state: SwarmState, containers: readonly LabelledCon
 }
 
 /**
- * Returns whether the comparison needs the journal of a record's worker. It does if the worker has ended,
- * because its container may hold uncollected work.
+ * Returns whether the comparison needs the worker's journal: only if the worker has ended, because its
+ * container may hold uncollected work.
  */
 export function needsJournal({ status, containerId }: ContainerRecord): boolean {
   return containerId !== null && status !== "pending" && status !== "running";

@@ -17,7 +17,7 @@ export interface DiagnosedProject {
   readonly id: string;
   readonly worktree: string;
   readonly findState: () => Promise<SwarmState | null>;
-  /** Returns the paths of the files that need trust and do not have it. */
+  /** Returns the paths of the files that need the user's trust and that the user has not trusted yet. */
   readonly untrustedFiles: () => Promise<readonly string[]>;
   /** Returns the number of task files. Throws the error of the first invalid one. */
   readonly countTasks: () => Promise<number>;
@@ -29,11 +29,14 @@ export interface DiagnoseDeps extends FindEngineDeps {
   readonly machine: MachineFacts;
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
-  /** Returns the installed plugin, with its hook's answers to sample commands. Null if no plugin is installed. */
+  /**
+   * Tests the hook of the installed plugin with sample commands, and returns the results. Null if no plugin
+   * is installed.
+   */
   readonly installedHook: () => Promise<HookTestResult | null>;
   /** Returns the project; null outside a repository. Throws if the project cannot be opened. */
   readonly project: () => Promise<DiagnosedProject | null>;
-  /** The error that the settings have; null if they are valid. */
+  /** The error in the settings; null if they are valid. */
   readonly settingsProblem: SwarmError | null;
   readonly programs32Bit: boolean;
   readonly onStep: (step: string) => void;
@@ -350,8 +353,8 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
 }
 
 /**
- * Returns what the user can do to get an engine. If the user has named one engine, swarm tries no other, so
- * starting swarm's private engine would not help by itself.
+ * Returns what the user can do to get an engine. If the user has selected one engine, the advice is about
+ * this engine, because swarm tries no other.
  */
 function remedyFor(tried: readonly TriedCandidate[]): string {
   const [first] = tried;
@@ -360,8 +363,8 @@ function remedyFor(tried: readonly TriedCandidate[]): string {
 }
 
 /**
- * Returns an error handler that turns an expected error into a finding. It throws any other error, which is a
- * bug of swarm.
+ * Returns an error handler that turns a `SwarmError` into a finding. The handler rethrows any other error,
+ * because it is a bug of swarm.
  */
 function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
   return (error) => {

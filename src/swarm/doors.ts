@@ -18,28 +18,28 @@ export interface NetworkAccess {
   /** Admits a worker to the gateway, if there is one. Returns how to connect the worker's sandbox. */
   open(worker: Worker): Promise<NetworkConnection>;
   /**
-   * Resolves when the worker's network activity so far is recorded, or if the gateway does not answer in
-   * time.
+   * Waits until the worker's network activity so far is recorded. If the gateway does not answer within a few
+   * seconds, stops waiting for the gateway.
    */
   waitForRecords(worker: Pick<Worker, "slug">): Promise<void>;
   /**
-   * Ends a worker's network access. `isGone` says that no container of the worker is left; then the worker's
-   * network is removed too.
+   * Ends a worker's network access. If `isGone`, no container of the worker is left, so the worker's network
+   * is removed, too.
    */
   close(worker: Pick<Worker, "name" | "slug">, how: { readonly isGone: boolean }): Promise<void>;
   /**
-   * Returns variables for the agent's environment; null if there are none. They are read at each connection
-   * and never stored.
+   * Returns the environment variables for the agent; null if there are none. The owner reads them at each
+   * connection and never stores them.
    */
   environment(worker: Worker): Readonly<Record<string, string>> | null;
   /**
-   * Returns a signal that is aborted, with a `Reason`, when the worker's access ends for good: a budget of
-   * money, tokens or time is used up.
+   * Returns a signal that is aborted when the budget of the worker or of the swarm is used up, which ends the
+   * worker's access for good. The signal's reason is a `Reason`.
    */
   accessEnded(slug: string): AbortSignal;
   /**
    * Returns when the rate limit of the worker's model ends, in milliseconds since 1970. Null if the model
-   * takes calls now.
+   * accepts calls now.
    */
   limitedUntil(worker: Pick<Worker, "slug" | "task">): number | null;
 }

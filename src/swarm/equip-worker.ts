@@ -10,7 +10,7 @@ import { withStories } from "../domain/worker-record.ts";
 import { type FoundEvidence, findEvidence } from "./find-evidence.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
-/** A worker whose base commit is not chosen yet. */
+/** A worker that has not ended, with what the owner knows before it prepares the worker. */
 export interface WaitingWorker {
   readonly name: string;
   readonly slug: string;
@@ -41,8 +41,8 @@ export interface OwnerServices extends SwarmDeps {
 const bundlePath = "bundle:/aimi/in/repo.bundle";
 
 /**
- * Prepares a worker: chooses its base commit and builds the request to its adapter. Both are stored the first
- * time and reused later. Returns null if the worker builds on results that conflict with each other.
+ * Prepares a worker: chooses its base commit and builds the request to its adapter, or reuses stored ones.
+ * Returns null if the results on which the worker builds conflict with each other.
  */
 export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
@@ -69,8 +69,8 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
 }
 
 /**
- * Moves the ref of a worker in rework to the recorded commit, before the attempt begins. The command that
- * orders a rework changes only the record.
+ * Moves a worker's ref to the commit from which its rework starts. The command that ordered the rework has
+ * only recorded this commit.
  */
 async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
@@ -85,8 +85,8 @@ async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Prom
 }
 
 /**
- * Returns whether a stored request is out of date: it uses the files of an image that has been replaced, and
- * no container can have received it.
+ * Returns whether a stored request is out of date: it relies on an image that has been replaced, and no
+ * container can have received the request.
  */
 function isStale(
   { imageCommit }: OwnerServices,

@@ -7,7 +7,7 @@ import type { SwarmDeps } from "./swarm-deps.ts";
 
 export interface FoundEvidence {
   readonly evidence: Evidence;
-  /** Commands to check the attempt with, in addition to the checks of the task. */
+  /** Check commands for the next attempt, in addition to the task's own checks. */
   readonly checks: readonly string[];
 }
 

@@ -19,8 +19,8 @@ export interface RunningWorker {
 }
 
 /**
- * Finds the running container of a worker, on the engine of the worker's swarm. Throws CONTAINER_NOT_RUNNING,
- * with a hint, if it does not run.
+ * Finds the running container of a worker on the engine of the worker's swarm. Throws CONTAINER_NOT_RUNNING,
+ * with advice for the user, if the container does not run.
  */
 export async function findRunning(
   { findEngine }: FindRunningDeps,

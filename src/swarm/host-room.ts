@@ -3,9 +3,8 @@ import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 
 /**
- * Returns a function that reads how much of the engine's host one swarm may use. Other sandboxes count with
- * their memory limits instead of their present use: an agent that has just begun uses little, and this
- * process cannot measure a remote host.
+ * Returns a function that reads how much of the engine's host one swarm may use. Another sandbox counts with
+ * its memory limit, because its use may still grow and cannot be measured on a remote host.
  */
 export function createHostCapacityReader(
   engine: Pick<ContainerEngine, "info" | "listSandboxesInUse">,

@@ -17,8 +17,8 @@ const ignored: readonly string[] = [
 ];
 
 /**
- * Writes an empty project settings file, an example task file and ignore rules. The settings are empty
- * because project settings would override the user's. Existing files stay unchanged.
+ * Writes an empty project settings file and an example task file, unless they exist, and adds missing ignore
+ * rules. The settings file is empty because its values would override the user's settings.
  */
 export async function initProject(
   files: ProjectFileWriter,

@@ -3,7 +3,7 @@ import type { ClaudeProgram, InstalledPlugin } from "../ports/claude-code.ts";
 
 export interface InstallPluginDeps {
   readonly claude: ClaudeProgram;
-  /** The folder that contains the up-to-date plugin. */
+  /** The folder that contains the plugin to install. */
   readonly folder: string;
   readonly version: string;
   readonly onStep: (step: string) => void;

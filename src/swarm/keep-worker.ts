@@ -17,11 +17,14 @@ import { stopContainer } from "./stand-up-worker.ts";
 
 /** The owner's handle for a supervised worker. */
 export interface WorkerHandle {
-  /** Resolves when the worker's supervision has ended: no restart and no further attempt follows. */
+  /**
+   * Resolves when the supervision of this attempt has ended. If a further attempt is due, its record is in
+   * the state by then, but the attempt does not run yet.
+   */
   readonly ended: Promise<void>;
   /** Asks the worker's agent to stop. */
   stop(halt: Halt): void;
-  /** Reports to the worker's adapter how long it was paused, in milliseconds. */
+  /** Reports to the worker's adapter how long the worker was paused, in milliseconds. */
   resumed(pausedMs: number): Promise<void>;
 }
 
@@ -31,14 +34,14 @@ export interface SuperviseOptions {
   readonly stopNow: AbortSignal;
 }
 
-/** The maximum interval between two attempts to reach an engine that does not answer, in milliseconds. */
+/** The maximum time in milliseconds before the owner calls an unreachable engine again. */
 const maxWaitMs = 10_000;
 /** The time in milliseconds that an agent has to end after its worker's budget is used up. */
 const endGraceMs = 10_000;
 
 /**
- * Supervises a worker to its end. Restarts a container that ends without a final message, waits if the engine
- * does not answer, and starts further attempts after a failure if the policy allows.
+ * Supervises one attempt of a worker to its end. Restarts a container that ends without a final message, and
+ * waits while the engine is unreachable. After a failure, plans another attempt if the policy allows one.
  */
 export function superviseWorker(
   deps: OwnerServices,
@@ -96,7 +99,10 @@ export function superviseWorker(
     }
   }
 
-  /** Runs the worker once. Waits and retries if the engine is unreachable. */
+  /**
+   * Runs the worker until the worker or its container ends. While the engine is unreachable, waits and tries
+   * again.
+   */
   async function runOnce(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -121,8 +127,8 @@ export function superviseWorker(
   }
 
   /**
-   * Stops the worker after an error that a retry cannot solve, and keeps its work. If the worker has already
-   * ended, its status stays: only its removal failed.
+   * Records a worker as stopped after an error that a retry cannot solve. If the worker has already ended,
+   * its status stays, because only the removal of its container failed.
    */
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
@@ -148,7 +154,10 @@ export function superviseWorker(
     if (await hasWaited(waitMs)) await retryWorkers(deps, [waiting.name]);
   }
 
-  /** Waits for a time in milliseconds. Returns false if a halt or the end of all work interrupted the wait. */
+  /**
+   * Waits for a time in milliseconds. Returns false if the abort of `halt` or `deps.signal` ended the wait
+   * early.
+   */
   async function hasWaited(ms: number): Promise<boolean> {
     try {
       await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));

@@ -28,7 +28,7 @@ interface Placed {
   readonly placeOf: (pointer: string) => SourceLocation;
 }
 
-/** Reads and validates task files before anything starts. Throws the first problem. */
+/** Reads and validates task files before any worker starts. Throws an error about the first problem. */
 export async function loadTasks(
   deps: LoadTasksDeps,
   request: LoadTasksRequest,
@@ -97,7 +97,10 @@ async function loadTask(
   return { task: { fileName, path, sha256, taskFile: document }, placeOf: locationOf };
 }
 
-/** Throws if a task's branch is named like a remote-tracking branch: git cannot tell the two apart. */
+/**
+ * Throws if a task's branch name begins with the name of a remote, because such a branch would hide the
+ * remote's branches.
+ */
 function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
   const [found] = findBranchProblems(task.taskFile.metadata, remotes);
   if (!found) return;

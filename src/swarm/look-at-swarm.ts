@@ -12,22 +12,22 @@ export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
   readonly owner: Pick<Lock, "holder">;
   /**
-   * Takes ownership of the swarm until the result is disposed of. Throws OWNED_BY_ANOTHER if the swarm has an
-   * owner.
+   * Makes this process the owner of the swarm until the returned object is disposed of. Throws
+   * OWNED_BY_ANOTHER if the swarm has an owner.
    */
   readonly hold: () => Promise<AsyncDisposable>;
   readonly clock: () => Date;
 }
 
 /**
- * The maximum number of comparisons with the engine. The first adopts a container, the second corrects the
- * adopted record, and the last confirms that nothing is left to do.
+ * The maximum number of rounds in which swarm compares the records with the engine and corrects them. The
+ * first may adopt a container, the second correct the adopted record, and the third confirm the result.
  */
 const maxRounds = 3;
 
 /**
- * Reads the status of the swarm, compared with the engine. If the swarm has no owner, also corrects the
- * records, except for corrections that need work to be collected. If it has an owner, writes nothing.
+ * Compares the swarm's records with the engine and returns its status. Corrects the records if the swarm has
+ * no owner. A correction that needs work to be collected is only reported.
  */
 export async function readSwarmStatus(
   deps: SwarmStatusDeps,
@@ -39,8 +39,8 @@ export async function readSwarmStatus(
     return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
   }
   /**
-   * Ignores ENGINE_CHANGED if all work of the swarm is settled: then another engine cannot contradict the
-   * records.
+   * Ignores ENGINE_CHANGED if each worker is completed or has no container yet, because then another engine
+   * cannot contradict the records.
    */
   const unlessSettled = (error: unknown): CheckedState => {
     const isSettled = known !== null && engineNeed(known) === "optional";
@@ -72,7 +72,7 @@ export async function readSwarmStatus(
 }
 
 /**
- * Returns whether there are corrections to apply. Without a recorded engine, nothing is corrected, because
+ * Returns whether swarm may apply any of the corrections. Without a recorded engine it applies none, because
  * the containers may lack swarm's labels.
  */
 function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {

@@ -11,7 +11,7 @@ export interface MakePlanDeps extends LoadTasksDeps {
   readonly git: Pick<GitQueries, "head" | "changedFiles" | "remotes">;
   /** Returns the memory and CPUs of the host on which the workers would run. */
   readonly hostCapacity: () => Promise<HostCapacity>;
-  /** The environment of the user's command. */
+  /** The environment variables of the user's `swarm` command. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 

@@ -31,8 +31,8 @@ export interface NewTaskRequest {
   readonly prompt: string;
   readonly branch: string | null;
   /**
-   * The check commands that the user named; empty for no checks. If null, the checks come from the settings,
-   * else from the repository's tests.
+   * The check commands from the user's command line; empty for no checks. If null, swarm uses the checks of
+   * the settings, or else the repository's tests.
    */
   readonly verify: readonly string[] | null;
 }
@@ -41,7 +41,7 @@ const maxBranchLength = 200;
 const maxCheckLength = 4_000;
 const maxChecks = 50;
 
-/** The checks of a new task, by their source: the user, the settings or the repository's tests. */
+/** The checks of a new task, and their source: the user, the settings or the repository's tests. */
 export type TaskCheck =
   | { readonly kind: "asked"; readonly commands: readonly string[] }
   | { readonly kind: "settings"; readonly commands: readonly string[] }
@@ -53,8 +53,8 @@ export interface MadeTask {
   readonly branch: string;
   readonly check: TaskCheck;
   /**
-   * Whether the file was written. False if a file with the same content existed that had not been carried out
-   * yet.
+   * Whether swarm wrote the file. If false, the file existed with the same content, and its task has not been
+   * carried out yet.
    */
   readonly isNew: boolean;
 }

@@ -30,7 +30,7 @@ export interface MergeTarget {
   readonly begin: string;
   /**
    * A commit that contains none of the results. It equals `begin`, unless an earlier merge has already put
-   * some results there.
+   * some results into `begin`.
    */
   readonly origin: string;
 }
@@ -49,8 +49,8 @@ interface Candidate extends WorkerResult {
 }
 
 /**
- * Merges results one by one onto a commit. Merges and checks each result, then keeps it or sets it aside.
- * Moves no ref.
+ * Merges results onto a commit, one after the other. Sets a result aside if it conflicts, fails the check or
+ * needs a review. Moves no ref.
  */
 export async function mergeResults(
   deps: MergeResultsDeps,
@@ -149,7 +149,7 @@ async function mergeOne(
   return setAside({ ...(await findRivals(deps, train, candidate)), check });
 }
 
-/** Starts the check of the next result early. It assumes that the current result passes, as most results do. */
+/** Starts the check of the next result early, as if the current result had already passed. */
 async function startNextCheck(
   { work, signal }: MergeResultsDeps,
   train: MergeState,
@@ -165,7 +165,10 @@ function missingFor({ aside }: MergeState, { buildsOn }: Pick<Candidate, "builds
   return buildsOn.filter((other) => aside.has(other));
 }
 
-/** Finds out whether a result fails the check alone or only together with other results, and returns these. */
+/**
+ * Returns why a result fails the check: by itself, or only together with certain other results. In the latter
+ * case, also returns these results.
+ */
 async function findRivals(
   { work, signal }: MergeResultsDeps,
   { origin, merged, checks }: MergeState,
@@ -194,7 +197,7 @@ async function findRivals(
   return { reason: together(`several of ${names.join(", ")}`), with: names };
 }
 
-/** Returns whether a check passed. If there is no check, the result counts as passed. */
+/** Returns whether a check passed. Without a check, every result counts as passed. */
 function hasPassed(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }

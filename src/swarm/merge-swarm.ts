@@ -12,7 +12,7 @@ import { mergeResults, type WorkerResult } from "./merge-results.ts";
 export interface MergeSwarmDeps {
   readonly work: WorkRepository;
   readonly commits: Pick<CommitReader, "head">;
-  /** Returns the command that every merge must pass; null if there is none. */
+  /** Returns the command of the merge check; null if there is no check. */
   readonly testCommand: () => Promise<string | null>;
   /** Runs the check command on a commit, in a sandbox where no agent ever ran. */
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
@@ -28,13 +28,13 @@ export interface MergeRequest {
   readonly records: readonly ContainerRecord[];
   /** The branch to merge into; null for the swarm's own integration branch. */
   readonly into: string | null;
-  /** Whether the user named these workers. If so, their results need no further review. */
+  /** Whether the user listed these workers on the command line, which counts as a review of their results. */
   readonly isAsked: boolean;
 }
 
 /**
- * Merges the results of workers into one branch. Until its last step it only writes git objects. So a killed
- * merge has no effect, and repeating it creates the same commits.
+ * Merges the results of workers into one branch. Moves the branch in the last step, so a killed merge has no
+ * effect and can be repeated.
  */
 export async function mergeSwarm(
   deps: MergeSwarmDeps,
@@ -90,8 +90,8 @@ export async function mergeSwarm(
 }
 
 /**
- * Returns the reason to hold back a result that deletes or skips tests, else null. Only a person can say
- * whether such a change is intended.
+ * Returns why a person must review a result before its merge: the result deletes or skips tests, or is too
+ * large to be examined. Null if the result needs no review.
  */
 async function holdReasonOf(
   { work, signal }: MergeSwarmDeps,
@@ -111,8 +111,8 @@ async function holdReasonOf(
 }
 
 /**
- * Returns the commit to start a new integration branch from: the user's HEAD if it contains the base of the
- * work, else that base.
+ * Returns the commit from which a new integration branch starts: the user's HEAD if it contains the base of
+ * the results, else this base.
  */
 async function startOf(
   { work, commits }: MergeSwarmDeps,

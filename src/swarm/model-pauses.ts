@@ -50,7 +50,9 @@ export async function pauseForRateLimit(
   });
 }
 
-/** Pauses a worker that has not begun if its model is rate-limited. Returns whether it did. */
+/**
+ * Pauses a worker instead of starting it, if its model is rate-limited. Returns whether the worker is paused.
+ */
 export async function pauseIfRateLimited(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
@@ -94,14 +96,14 @@ export async function endPauses(
 }
 
 /**
- * The maximum delay of a timer in milliseconds: beyond 2³¹−1 ms `setTimeout` fires at once. Waking early is
- * harmless.
+ * The maximum delay of a timer in milliseconds. With a longer delay, `setTimeout` would fire at once. It does
+ * no harm if the timer fires before the pause has ended.
  */
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Calls `wake` at the end of the next pause after `lookedAt`. `endPauses` has already handled the pauses that
- * ended before.
+ * Calls `wake` when the next pause ends. Ignores pauses that ended before `lookedAt`, because `endPauses` has
+ * already handled them.
  */
 export function notifyWhenPausesEnd(
   { clock }: Pick<SwarmDeps, "clock">,

@@ -13,8 +13,8 @@ import { unpauseWorker } from "./unpause-worker.ts";
 const stopGraceMs = 10_000;
 
 /**
- * Applies the commands that other processes have put into the state, and clears each command when it is done.
- * Returns the state after that.
+ * Applies the commands that other processes have written into the state, and clears each command when it is
+ * done. Returns the state after that.
  */
 export async function applyCommands(
   deps: SwarmDeps,
@@ -78,7 +78,10 @@ function withHint({ message, hint }: SwarmError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
-/** Applies a command to one worker. Returns false if it is not done yet: a worker takes time to stop. */
+/**
+ * Applies a command to one worker. Returns false if the command is not done yet, because a worker takes time
+ * to stop.
+ */
 async function applyToWorker(
   deps: SwarmDeps,
   owner: OwnerState,
@@ -118,8 +121,8 @@ async function stop(
 }
 
 /**
- * Pauses a worker. Returns false while its container is being created or started, because that code does not
- * know of pauses.
+ * Pauses a worker. Returns false if the worker's container is just being created or started: the owner then
+ * tries again later.
  */
 async function pause(
   { containers, change, clock, emit, signal }: SwarmDeps,
@@ -168,8 +171,8 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
 }
 
 /**
- * Gives a failed worker its next attempt, and requeues the workers that were skipped because another worker
- * failed. A stopped worker continues its attempt.
+ * Plans the next attempt of a failed worker, or the continuation of a stopped one. Also makes workers pending
+ * again that were skipped because another worker failed.
  */
 async function retry(
   deps: SwarmDeps,

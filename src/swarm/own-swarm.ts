@@ -18,14 +18,14 @@ export interface OwnerOptions {
   /** Reads the memory and CPUs that this swarm may use now. It is called only if `parallel` is `auto`. */
   readonly hostCapacity: (signal: AbortSignal) => Promise<HostCapacity>;
   /**
-   * The interval in milliseconds at which the host is asked again while workers wait for memory and CPUs of
-   * other sandboxes.
+   * The interval in milliseconds at which the owner reads `hostCapacity` again while workers wait for memory
+   * and CPUs of other sandboxes.
    */
   readonly askHostEveryMs: number;
   readonly policy: RetryPolicy;
   /**
-   * Returns every worker of a state that has not ended. The owner calls it again and again, because other
-   * processes may add workers.
+   * Returns every worker of a state that has not ended. The owner calls it in each round of its loop, because
+   * other processes may add workers.
    */
   readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
   /**
@@ -36,22 +36,22 @@ export interface OwnerOptions {
 }
 
 export interface OwnerSignals {
-  /** Aborted with a `Halt`: the owner starts no more workers, and asks the running ones to stop. */
+  /** Aborted with a `Halt`: the owner starts no more workers, and asks the running workers to stop. */
   readonly halt: AbortSignal;
   /** Aborted to stop all running workers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborted when the ownership is lost: the owner starts no more workers. */
+  /** Aborted when this process loses the ownership: it then starts no more workers. */
   readonly lost: AbortSignal;
 }
 
 /** The owner's state in memory, with the workers that it supervises. */
 export interface OwnerState {
   readonly running: Map<string, WorkerHandle>;
-  /** The last reported reason why a worker waits, by the worker's name. */
+  /** The reason why a worker waits, as last reported to the user, by the worker's name. */
   readonly waitReasonByName: Map<string, string>;
   /**
-   * The names of the workers that this owner has started, or that were stopped before they started. Another
-   * start needs a command of the user.
+   * The names of the workers that this owner has started, or that the user stopped before their start. The
+   * owner starts them again only after a command of the user.
    */
   readonly startedNames: Set<string>;
   /** Returns whether the owner starts no more workers. */
@@ -61,8 +61,8 @@ export interface OwnerState {
 }
 
 /**
- * Runs the owner loop: starts workers whose dependencies are completed, at most `parallel` at once, until no
- * worker is left that could run. Also applies the commands of other processes.
+ * Runs the owner loop until no worker is left that could run. Starts workers whose dependencies are
+ * completed, at most `parallel` at once, and applies the commands of other processes.
  */
 export async function runOwnerLoop(
   deps: OwnerServices,
@@ -143,8 +143,8 @@ export async function runOwnerLoop(
   }
 
   /**
-   * Asks the engine for the host's capacity, at most once a second. If the engine does not answer, the last
-   * answer stays valid.
+   * Asks the engine for the host's capacity, at most once a second. Returns the last capacity if the engine
+   * does not answer.
    */
   async function askHost(): Promise<HostCapacity | null> {
     if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
@@ -272,7 +272,7 @@ function reportWaiting(
   }
 }
 
-/** Marks a worker as failed if one of its dependencies failed. */
+/** Records each waiting worker as failed if a worker on which it depends has failed. */
 async function failBlocked(
   deps: SwarmDeps,
   waiting: readonly WaitingWorker[],
@@ -293,8 +293,8 @@ async function failBlocked(
 }
 
 /**
- * Returns whether a worker has not started. A worker that was stopped in this run stays stopped until a
- * resume or retry.
+ * Returns whether a worker waits for its start. A worker that was stopped under this owner does not wait,
+ * because only a resume or retry continues it.
  */
 function isIdle(state: SwarmState, name: string, { startedNames }: OwnerState): boolean {
   const status = recordIn(state, name)?.status;
@@ -302,8 +302,8 @@ function isIdle(state: SwarmState, name: string, { startedNames }: OwnerState): 
 }
 
 /**
- * Returns the first failed worker among the named ones. A worker that is still supervised does not count,
- * because it may get another attempt.
+ * Returns the first failed worker among `names`. Ignores a worker that is still supervised, because it may
+ * get another attempt.
  */
 function failedAmong(
   state: SwarmState,

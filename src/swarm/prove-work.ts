@@ -16,8 +16,8 @@ export interface ProveDeps {
   /** Returns the repository's test command; null if it is unknown. */
   readonly testCommand: () => Promise<string | null>;
   /**
-   * Returns the stored results of these commands on a base commit; null if there are none. The results are of
-   * exactly these commands, in this order.
+   * Returns the stored results of exactly these commands, in this order, on a base commit; null if there are
+   * none.
    */
   readonly findBaseChecks: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
   readonly storeBaseChecks: (
@@ -89,8 +89,8 @@ export function workProver(
   }
 
   /**
-   * Runs the checks on a base commit, or reuses stored results. One command may need files that another one
-   * wrote, so stored results count only if the lists of commands are equal.
+   * Runs the checks on a base commit, or reuses stored results of the same list of commands. Results of
+   * another list do not count, because a command may need files that an earlier command wrote.
    */
   async function checkBase(
     base: string,

@@ -11,9 +11,8 @@ export interface FindWorkerTaskDeps extends Pick<WorkerChannel, "findRequest"> {
 }
 
 /**
- * Finds the task of a worker. If the attempt has a stored request, that request counts instead of later
- * changes to the file. Otherwise the file counts as it is now. If the file is gone or invalid, the newest
- * request of an earlier attempt counts. Returns null if there is none.
+ * Returns the task of a worker from the first source that exists: the stored request of this attempt, the
+ * valid task file, the newest request of an earlier attempt. Null if none exists.
  */
 export async function findWorkerTask(
   deps: FindWorkerTaskDeps,

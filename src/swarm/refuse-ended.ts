@@ -4,8 +4,8 @@ import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
- * Throws if a task has already ended in the unfinished swarm. Such a task runs again only by `swarm retry`,
- * or in another swarm.
+ * Throws if a task has already ended in the present swarm while other tasks have not. Only `swarm retry`, or
+ * another swarm, runs the ended task again.
  */
 export function refuseEndedTasks(works: readonly PlannedWork[], state: SwarmState | null): void {
   if (state === null || haveAllWorkersEnded(state)) return;

@@ -4,8 +4,8 @@ import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
- * Throws if a task depends on a task of an earlier swarm. The branch of that task may have moved since, so it
- * is no reliable base.
+ * Throws if a task depends on a task that the present swarm does not include. The branch of that task may
+ * have moved, so it is no reliable base.
  */
 export function refuseTasksWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
   const open =

@@ -1,8 +1,8 @@
 /** The time in milliseconds after which a removal is reported as slow. Removing a million files takes minutes. */
 const slowMs = 3_000;
 /**
- * The maximum time in milliseconds that a stopping owner still waits for a removal. The engine continues the
- * removal.
+ * The maximum time in milliseconds for which an owner that has to stop waits for a removal. The engine then
+ * continues the removal.
  */
 const leaveMs = 3_000;
 
@@ -13,8 +13,8 @@ export interface RemovalOptions {
 }
 
 /**
- * Waits for a removal without a time limit, and reports it if it is slow. After a halt, leaves the rest of
- * the removal to the engine.
+ * Waits for a removal without a time limit, and reports a slow removal. After `halt`, waits only a short
+ * time, and the engine finishes the removal.
  */
 export async function removeWithoutTimeout(
   remove: (signal: AbortSignal) => Promise<void>,

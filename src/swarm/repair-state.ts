@@ -29,7 +29,7 @@ export interface RepairResult {
     | "rebuilt"
     | "moved"
     | "begun anew";
-  /** Whether the state could be compared with an engine. */
+  /** Whether an engine answered, so that the state could be compared with the engine's containers. */
   readonly reconciled: boolean;
   /** The names of containers that got a new record. */
   readonly adopted: readonly string[];
@@ -75,7 +75,7 @@ export async function repairState(
 const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
 
 /**
- * Corrects a valid state by comparing it with the engine, except for corrections that need work to be
+ * Corrects a valid state by comparing it with the engine. Leaves out corrections that need work to be
  * collected.
  */
 async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
@@ -184,8 +184,8 @@ async function withContainers(
 }
 
 /**
- * Returns whether a state file may contain these values. They are checked because any user of the engine can
- * set names and labels.
+ * Returns whether a record may contain this container name and this task file path. They are untrusted,
+ * because any user of the engine can set names and labels.
  */
 function isRecordable(containerName: string, taskFilePath: string): boolean {
   return (

@@ -19,8 +19,8 @@ export interface ResolveSettingsDeps {
 }
 
 /**
- * Returns every setting with its origin. If an untrusted project file sets a value that needs trust, the
- * value is reported but not used.
+ * Returns every setting with its origin. A value that needs trust is reported, but not used, if it comes from
+ * an untrusted project file.
  */
 export async function resolveSettingsWithOrigins(
   deps: ResolveSettingsDeps,
@@ -40,8 +40,8 @@ export async function resolveSettingsWithOrigins(
 }
 
 /**
- * Returns the settings for a command that acts on them. Throws UNTRUSTED, with the line, if an untrusted file
- * sets a value that needs trust.
+ * Returns the settings for a command that acts on them. Throws UNTRUSTED, with the place in the file, if an
+ * untrusted project file sets a value that needs trust.
  */
 export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
   const { settings, project } = await resolveSettingsWithOrigins(deps);

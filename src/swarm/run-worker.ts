@@ -21,7 +21,7 @@ export interface Halt {
 
 /** How the owner controls a running worker. */
 export interface WorkerControl {
-  /** Aborted with a `Halt`: the agent is asked to stop. A resume can continue the worker later. */
+  /** Aborted with a `Halt`: the owner asks the agent to stop. A resume can continue the worker later. */
   readonly halt: AbortSignal;
   /** Aborted to stop the worker at once, without waiting for a proof. */
   readonly stopNow: AbortSignal;
@@ -29,7 +29,10 @@ export interface WorkerControl {
   readonly onConversation: (conversation: Conversation | null) => void;
 }
 
-/** The maximum number of unwritten messages. If there are more, they are written to the state at once. */
+/**
+ * The maximum number of messages that wait for the next batched write to the state. If more messages wait,
+ * they are written at once.
+ */
 const maxUnwritten = 1_000;
 
 /**
@@ -81,7 +84,9 @@ export async function runWorker(
     halt.removeEventListener("abort", cancel);
   }
 
-  /** Cancels the conversation, then unpauses the worker: a paused adapter receives no messages. */
+  /**
+   * Cancels the conversation, and then unpauses the worker, because a paused adapter receives no messages.
+   */
   async function askToStop(): Promise<void> {
     await conversation.cancel(halt.reason as Halt);
     await unpauseWorker(deps, await recordOf(deps, worker), (ms) => conversation.resumed(ms));
@@ -89,8 +94,8 @@ export async function runWorker(
 }
 
 /**
- * Rereads the messages that the host received from this attempt, updates the worker's record, and imports stored
- * work: the previous owner may have crashed before it did. Returns the reason if an import fails, else null.
+ * Makes up for a crash of the previous owner: updates the worker's record from the host's journal, and
+ * imports stored work. Returns why an import failed; null if none failed.
  */
 async function replayJournal(
   deps: SwarmDeps,
@@ -143,7 +148,10 @@ async function runConversation(
     return changes.reduce((changed, change) => change(changed), record);
   };
   const write = (): Promise<void> => deps.change(worker.name, withUnwritten);
-  /** Writes changes that are not about a story's progress, in one batch with the changes of other workers. */
+  /**
+   * Writes the waiting changes soon, in one batch with the changes of other workers. The progress of a story
+   * does not wait for a batch.
+   */
   const writeSoon = (): void => {
     if (isDue) return;
     isDue = true;
@@ -189,8 +197,8 @@ interface ToCollect {
 }
 
 /**
- * Returns a function that finds the stored bundle in a message. It adds the commit that the story began with,
- * which an earlier message of the same journal reports.
+ * Returns a function that finds the stored bundle in a message; null if the message has none. The function
+ * adds the commit with which the story began, which it remembers from an earlier message.
  */
 function storedWork(): ToCollect["storedBy"] {
   const startById = new Map<string, StoryStart>();
@@ -207,7 +215,7 @@ function storedWork(): ToCollect["storedBy"] {
   };
 }
 
-/** Records the end of a worker, after its work is imported. Then stops or removes its container. */
+/** Records the end of a worker, and then stops or removes its container. */
 async function settle(
   deps: SwarmDeps,
   worker: Worker,
@@ -254,8 +262,8 @@ function accessEndReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason
 }
 
 /**
- * Replaces the reason of a failure if the worker's network access had ended: the agent's own errors are only
- * consequences.
+ * Replaces the reason of a failure if the worker's network access had ended, because the agent's own errors
+ * only follow from that end.
  */
 function withAccessEnd(verdict: Verdict, reason: Reason | null): Verdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
@@ -271,7 +279,7 @@ async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
 }
 
 /**
- * Judges how a worker ended. Does not trust the worker's own claim: it counts as completed only if every
+ * Judges how a worker ended. Whatever its final message says, a worker counts as completed only if every
  * story is completed and its last commit was collected.
  */
 function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): Verdict {

@@ -17,9 +17,8 @@ export interface RunningContainer {
 }
 
 /**
- * Ensures that a worker's container runs. Restarts the existing container if it has ended, or creates a new
- * one that reuses existing volumes. Returns null if the worker may not start any more, or if its container is
- * lost, which is then recorded.
+ * Ensures that a worker's container runs: starts the existing container, or creates one that reuses existing
+ * volumes. Returns null if the worker must not start any more, or if its container is lost.
  */
 export async function ensureContainer(
   deps: SwarmDeps,
@@ -130,7 +129,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
   return true;
 }
 
-/** Stops the container of a worker that is given up. Keeps the container and its volumes for inspection. */
+/** Stops a worker's container, but keeps the container and its volumes for inspection. */
 export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);

@@ -16,7 +16,9 @@ export interface SteerUnownedDeps {
 
 const graceMs = 10_000;
 
-/** Applies a command to workers of a swarm that has no owner. The caller must hold the ownership. */
+/**
+ * Applies a command to workers of a swarm that no other process owns. The caller must hold the owner lock.
+ */
 export async function steerUnownedSwarm(
   deps: SteerUnownedDeps,
   command: SteeringCommand,

@@ -12,7 +12,7 @@ import { failedRefOf } from "../domain/worker-names.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 
 export interface SummarizeDeps {
-  /** Reads what the host journals say about a worker and its stories. */
+  /** Reads the facts about a worker and its stories from the host's journals. */
   readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
   /** Reads a task file; returns null if the file is gone or has become invalid. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
@@ -84,8 +84,8 @@ interface LookedAt {
 const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
 
 /**
- * Reads the changes of a worker's result. They are empty if the commits are gone: the user may have removed
- * the ref, and git may have pruned them.
+ * Reads the changes of a worker's result. Returns no changes if the commits are gone, for example because the
+ * user removed the ref.
  */
 async function readWork(
   { work }: SummarizeDeps,

@@ -17,9 +17,9 @@ export interface Worker {
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** The commit on which the worker's results are based, in every attempt. */
+  /** The commit on which the worker's results are based. Only a rework changes it. */
   readonly base: string;
-  /** The request to the worker's adapter. It may be sent more than once. */
+  /** The request to the worker's adapter. The owner may send it more than once. */
   readonly request: TaskRequestPayload;
 }
 
@@ -52,7 +52,7 @@ export interface SwarmDeps {
   readonly read: () => Promise<SwarmState>;
   /** Changes the record of one worker. The change is durable when the promise resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
-  /** Changes the record of one worker after a short delay, in one write with other changes. */
+  /** Changes the record of one worker after a short delay, in one write with the changes of other workers. */
   readonly changeSoon: SwarmDeps["change"];
   /** Changes the state of the swarm. The change is durable when the promise resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
@@ -74,7 +74,7 @@ export interface SwarmDeps {
   readonly timing: {
     /** Waits for a time in milliseconds. If the signal is aborted, rejects with the signal's reason. */
     readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-    /** Returns a random number from 0 to 1, for the spread of waiting times. */
+    /** Returns a random number from 0 to 1, for the jitter of waits. */
     readonly random: () => number;
   };
   readonly crashPoint: CrashHook;

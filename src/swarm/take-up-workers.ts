@@ -20,16 +20,15 @@ type ReworkDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "find
 export interface WorkersToRework {
   /** The names of the workers to rework. */
   readonly names: readonly string[];
-  /** The branch from which the rework starts. */
+  /** The branch with which each worker's result is merged before the rework. */
   readonly branch: string;
   /** The report of the swarm's last merge; null if there was none. */
   readonly report: MergeReport | null;
 }
 
 /**
- * Returns results to their agents for rework. Merges each result with a branch; the next attempt continues
- * from the merge commit, in the same conversation, and gets the reason for the rework. If the call is
- * repeated after a crash, it creates the same commits.
+ * Orders the rework of results. Each worker's next attempt starts from a merge of its result with `branch`,
+ * and its agent gets the reason. After a crash, a second call creates the same commits.
  */
 export async function reworkWorkers(
   deps: ReworkDeps,
@@ -96,8 +95,8 @@ async function startRework(
 }
 
 /**
- * Joins the failures of a proof and of a merge. The proof's failure comes first, because it occurs without
- * any other result.
+ * Joins the failures of a proof and of a merge into one request. The failure of the proof comes first,
+ * because it does not depend on other results.
  */
 function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
   const checks = [...new Set([...proof.checks, ...merge.checks])];

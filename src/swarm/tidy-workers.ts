@@ -8,8 +8,8 @@ import { removeWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps } from "./swarm-deps.ts";
 
 /**
- * Finishes interrupted removals of ended workers. Skips a worker unless the host journal has its final
- * message and all its stored work was imported.
+ * Finishes interrupted removals of ended workers. Skips a worker if its final message is not in the host's
+ * journal, or if stored work was not imported.
  */
 export async function finishRemovals(deps: SwarmDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
@@ -37,7 +37,10 @@ export async function finishRemovals(deps: SwarmDeps): Promise<void> {
   }
 }
 
-/** Returns whether the journal of a worker ends as its record says, and its newest commit was collected. */
+/**
+ * Returns whether the host's journal ends with the outcome in the worker's record, and the newest stored
+ * commit was imported.
+ */
 async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;

@@ -17,8 +17,8 @@ export interface ProofSignals {
 }
 
 /**
- * Corrects the verdict on a worker by a proof. Checks from sandboxes where no agent ever ran outweigh the
- * report of the worker's own sandbox.
+ * Changes the verdict on a worker to failed if the proof finds its result broken. The proof's checks run in
+ * sandboxes where no agent ever ran, so they outweigh the report of the worker's own sandbox.
  */
 export async function correctVerdictByProof(
   deps: SwarmDeps,

@@ -8,14 +8,14 @@ export interface AttachStreams {
 }
 
 /**
- * How long to retry the connection, and at which interval, in milliseconds. In a container that has just
- * started, often no program listens on the socket yet. To retry here is cheaper than a new exec by the host.
+ * For how long and at which interval to retry the connection, in milliseconds. In a container that has just
+ * started, the program may not listen yet, and a new exec by the host costs more than a retry.
  */
 const [patienceMs, askEveryMs] = [2_000, 20];
 
 /**
- * Connects the streams to the program that listens on the socket, which then sends its messages after number
- * `from`. That program keeps running when this connection ends. Resolves with an exit code.
+ * Connects the streams to the program that listens on the socket, and requests its messages after number
+ * `from`. The program keeps running after the connection has ended. Resolves with an exit code.
  */
 export async function attachToSocket(
   socketFile: string,
@@ -48,7 +48,7 @@ export async function attachToSocket(
   });
 }
 
-/** Connects to the socket. Retries while no program listens there yet. */
+/** Connects to the socket. Retries for a short time if no program listens on it. */
 async function connected(socketFile: string): Promise<Socket> {
   const startedAt = performance.now();
   for (;;) {

@@ -24,8 +24,8 @@ const lineBreak = 0x0a;
 const fullBatch = 1 << 20;
 
 /**
- * Opens or creates the file. Cuts off an incomplete last line, which was never confirmed to a caller. Calls
- * `freeSpace` the first time that a write fails because the disk is full, and then retries the write.
+ * Opens or creates the file, and removes an incomplete last line, for which `add` never resolved. When a
+ * write fails on a full disk for the first time, calls `freeSpace` and retries the write.
  */
 export async function openDurableLines(
   file: string,

@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from "node:fs";
 import { openRegularFile } from "./open-if-file.ts";
 
-/** Reads the lines of a file, to which another process appends, as JSON values. */
+/** Reads the lines that another process appends to a file, as JSON values. */
 export interface JsonLineFollower {
   /**
-   * Yields the complete lines that are new since the last call. If the last line has no line break yet,
-   * leaves it to a later call. Skips a line that is not JSON or is longer than `maxLineLength`.
+   * Yields the values of the complete lines since the last call. Skips a line that is not JSON or is longer
+   * than `maxLineLength`.
    */
   readNewLines(): AsyncGenerator<unknown>;
 }
@@ -13,8 +13,8 @@ export interface JsonLineFollower {
 const lineBreak = 0x0a;
 
 /**
- * Creates a reader that begins at the start of the file. The file need not exist yet. If the file is emptied
- * or replaced, reads it from the start again.
+ * Creates a reader that begins at the start of the file, which need not exist yet. If the file is emptied or
+ * replaced, the reader begins at the start again.
  */
 export function followJsonLines(
   file: string,
@@ -63,16 +63,19 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
   }
 }
 
-/** A wake signal for changes in a folder. */
+/** Notifies a waiting loop of changes in a folder. */
 export interface FolderSignal extends Disposable {
   notify(): void;
-  /** Resolves when there was a signal since the last wait, or when the abort signal is aborted. */
+  /**
+   * Resolves at the next notification, or at once if one has arrived since the last wait. Also resolves when
+   * the `AbortSignal` is aborted.
+   */
   wait(): Promise<void>;
 }
 
 /**
- * Creates a signal that is sent at each change in a folder. The signal is also sent every `everyMs`, because
- * file watches may miss changes. The folder need not exist yet.
+ * Creates a `FolderSignal`, which notifies at each change in the folder. It also notifies every `everyMs`
+ * milliseconds, because file watches may miss changes. The folder need not exist yet.
  */
 export function folderSignal(
   folder: string,

@@ -2,9 +2,8 @@ const lineBreak = 0x0a;
 const firstBytes = 4096;
 
 /**
- * Cuts a stream of bytes into lines. Never holds more than one line of the maximum length in memory. Copies
- * the start of an incomplete line: a view of even one byte would keep the whole chunk in memory, so a stream
- * sent byte by byte would fill the memory.
+ * Splits a stream of bytes into lines, and holds at most one line of the maximum length in memory. Copies the
+ * start of an incomplete line, because a view of a few bytes would keep the whole chunk in memory.
  */
 export class LineSplitter {
   readonly #maxLength: number;
@@ -18,8 +17,8 @@ export class LineSplitter {
   }
 
   /**
-   * Yields the lines that end in this piece, without their line breaks. Yields null as soon as a line is too
-   * long. The bytes of a line are valid until the caller requests the next one.
+   * Yields the lines that end in `piece`, without their line breaks, and null once for each line that is too
+   * long. The bytes of a line are valid until the caller requests the next line.
    */
   *split(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;
@@ -43,7 +42,7 @@ export class LineSplitter {
     } else this.#keep(rest);
   }
 
-  /** Returns the bytes after the last line break, or null if there are none or too many. */
+  /** Returns the incomplete last line; null if it is empty or too long. */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#kept.subarray(0, this.#length);
   }

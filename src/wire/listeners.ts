@@ -11,9 +11,7 @@ const maxRequestLength = 8 << 20;
 export interface JournalClient {
   /** Sends a line that is in no journal. Drops the line if the client reads too slowly. */
   send(line: string): void;
-  /**
-   * Sends a line that must arrive. Such lines wait in a queue without a limit until the client reads them.
-   */
+  /** Sends a line that must arrive. The line waits in an unlimited queue until the client reads it. */
   sendQueued(line: string): void;
 }
 
@@ -25,14 +23,14 @@ export interface JournalServerDeps {
 }
 
 /**
- * The clients attached to a journal. Each client receives all journal lines after the last one that it has,
- * and then the new lines.
+ * Sends a journal to the clients that attach. Each client receives the lines after the last one that it has,
+ * and then new lines.
  */
 export interface JournalServer extends AsyncDisposable {
   readonly count: number;
-  /** Sends a line to all clients. A client that reads too slowly misses it. */
+  /** Sends a line to all clients. Drops the line for a client that reads too slowly. */
   broadcast(line: string): void;
-  /** Sends a line that must arrive to all clients. */
+  /** Sends a line to all clients. The line waits in a queue for a client that reads too slowly. */
   broadcastQueued(line: string): void;
 }
 

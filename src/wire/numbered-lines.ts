@@ -13,8 +13,8 @@ const chunkBytes = 256 << 10;
 const lineBreak = 0x0a;
 
 /**
- * Yields the lines of a file after line number `seq`, and then new ones. Line numbers and sequence numbers
- * are equal, so no line needs parsing. Reads from the file, so that a slow reader costs no memory.
+ * Yields the lines of a file after line number `seq`, and then new lines. Finds `seq` by counting lines,
+ * because a line's number is its sequence number. Reads from the file, so that a slow reader costs no memory.
  */
 export async function* readNumberedLines(
   file: string,

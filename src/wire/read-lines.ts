@@ -4,9 +4,8 @@ import ndjson from "ndjson";
 import { LineSplitter } from "./line-cutter.ts";
 
 /**
- * Yields the JSON values of a stream in order, one per line. Drops a line longer than `maxLineLength` without
- * buffering it. Also drops a line that is not JSON, because a killed writer leaves an incomplete last line. A
- * caller that must notice such lines uses `readMessages`.
+ * Yields the JSON values of a stream, one per line. Drops lines that are not JSON or are longer than
+ * `maxLineLength`. A caller that must notice such lines uses `readMessages`.
  */
 export async function* readJsonLines(
   source: Readable,
@@ -21,8 +20,8 @@ export async function* readJsonLines(
 }
 
 /**
- * Creates a stream that passes lines through but drops those that are too long. Without this limit, `ndjson`
- * would buffer a line of any length.
+ * Creates a stream that drops lines that are too long and passes the others on. Without it, `ndjson` would
+ * buffer a line of any length.
  */
 function boundLines(maxLength: number): Transform {
   const cutter = new LineSplitter(maxLength);

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { LineSplitter } from "./line-cutter.ts";
 
 /**
- * A line of an untrusted stream: its JSON value, or the reason why it has none. `bytes` is its length,
- * including the line break.
+ * A line of an untrusted stream: its JSON value, or what is wrong with the line. `bytes` is the length of the
+ * line, including its line break.
  */
 export type WireLine =
   | { readonly kind: "value"; readonly value: unknown; readonly bytes: number }
@@ -16,20 +16,19 @@ export interface WireLimits {
   readonly maxDepth: number;
 }
 
-/** The maximum number of lines in a group, however short the lines are. */
+/** The maximum number of lines that are yielded together. */
 const maxLines = 256;
 
 /**
- * Yields the JSON values of a stream, in order and grouped as they arrive, up to the first violation. A
- * violation is a line that is too long, not UTF-8, empty, nested too deep or not JSON; after it, this
- * function reads nothing more. If the stream ends inside a line, it was cut off: that is no violation, and
- * the line is dropped. This function does not use `ndjson`, which checks neither UTF-8 nor depth, and whose
- * stream fails at an invalid line.
+ * Yields the JSON values of a stream, grouped as they arrive, and stops after the first violation. A
+ * violation is a line that is too long, not UTF-8, empty, nested too deep or not JSON. Drops an incomplete
+ * last line without a violation.
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
   { maxLineLength, maxDepth }: WireLimits,
 ): AsyncGenerator<readonly WireLine[]> {
+  // Does not use `ndjson`, which checks neither UTF-8 nor depth, and whose stream fails at an invalid line.
   const cutter = new LineSplitter(maxLineLength);
   for await (const piece of source) {
     let group: WireLine[] = [];
@@ -67,7 +66,10 @@ function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
   }
 }
 
-/** Returns whether the brackets outside of strings nest deeper than `maxDepth`. Scans only the bytes. */
+/**
+ * Returns whether JSON text is nested deeper than `maxDepth`. Counts the brackets outside of strings, without
+ * parsing.
+ */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0;
   let isString = false;

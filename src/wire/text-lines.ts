@@ -22,8 +22,8 @@ function textOf(line: Uint8Array): string {
 }
 
 /**
- * Yields the lines of a stream as JSON values. Drops a line that is not JSON, because a killed writer leaves
- * an incomplete line.
+ * Yields the lines of a stream as JSON values. Drops a line that is not JSON, for example the incomplete last
+ * line of a killed writer.
  */
 export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,

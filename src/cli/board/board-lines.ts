@@ -17,7 +17,7 @@ export interface SwarmView {
   readonly workers: readonly WorkerView[];
   /** The current step of the preparation; null once workers can start. */
   readonly step: string | null;
-  /** The reason why the owner is stopping the swarm early; null if it is not. */
+  /** The reason why the owner is stopping the swarm early; null if the owner is not stopping the swarm. */
   readonly stopping: string | null;
   readonly beganAt: number;
 }
@@ -32,8 +32,8 @@ const minColumns = 16;
 
 /**
  * Renders the board's lines to fit a terminal window, with one row left for the cursor. If not all workers
- * fit, running workers come first, then failed ones, then those that completed last. A line counts the
- * others.
+ * fit, running workers come first, then failed workers, then the workers that completed last. One line counts
+ * the hidden workers.
  */
 export function boardLines(
   picture: SwarmView,
@@ -89,8 +89,8 @@ function wholeLines(
 const maxReasons = 3;
 
 /**
- * Renders a line such as `12 waiting: 9 for a free slot, 3 for what they depend on`; no line if no worker
- * waits.
+ * Renders a line such as `12 waiting: 9 for a free slot, 3 for what they depend on`. Renders no line if no
+ * worker waits.
  */
 function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");

@@ -16,8 +16,7 @@ export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "of
 
 /**
  * Opens live lines, as a listr2 task with a custom renderer. listr2's default renderer cannot print notes
- * above its lines. It hides the cursor until its end, which a killed process never reaches, and leaves signal
- * listeners behind.
+ * above its lines, leaves signal listeners behind, and leaves the cursor hidden if the process is killed.
  */
 export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
   const { Listr, ListrEventType } = await import("listr2");
@@ -72,8 +71,8 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
 
 const csi = "\u001b[";
 /**
- * Escape codes around each write: they synchronise the output and hide the cursor, then restore both, so that
- * a killed process leaves the terminal in order.
+ * Escape codes around each write. They synchronise the output and hide the cursor only during the write, so
+ * that a killed process leaves the terminal in order.
  */
 const begin = `${csi}?2026h${csi}?25l`;
 const end = `${csi}?25h${csi}?2026l`;
@@ -89,7 +88,7 @@ function penOn(terminal: Terminal): Pen {
   let drawnColumns = 0;
 
   /**
-   * Returns the number of rows that a drawn line occupies: if the terminal became narrower, it has wrapped
+   * Returns the number of rows that a drawn line occupies. If the terminal became narrower, it has wrapped
    * long lines.
    */
   const rowsOf = (line: string): number => {
@@ -106,8 +105,8 @@ function penOn(terminal: Terminal): Pen {
     terminal.write(`${begin}${text}${end}`);
   };
   /**
-   * Disables line wrapping while drawing: if a line is wider than computed, the terminal cuts it instead of
-   * shifting the lines below.
+   * Disables line wrapping while drawing. If a line is wider than computed, the terminal then cuts the line
+   * instead of shifting the lines below.
    */
   const asBlock = (rows: readonly string[]): string =>
     rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;

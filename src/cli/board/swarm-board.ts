@@ -11,9 +11,9 @@ import { applyAdapterMessage, applyEvent, toWorkerView, type WorkerView } from "
 
 /** A live view of a running swarm. */
 export interface SwarmBoard {
-  /** Adds the swarm's workers to the view. Called again whenever the swarm gets further workers. */
+  /** Adds the swarm's workers to the view. The caller calls this again when the swarm gets more workers. */
   begun(state: SwarmState): void;
-  /** Shows a step of the preparation, before workers start. */
+  /** Shows what the owner is preparing, before workers start. */
   step(text: string): void;
   event(event: SwarmEvent): void;
   /** Shows a message from the worker with this slug. */
@@ -38,7 +38,7 @@ export interface BoardClock {
 
 /**
  * Opens the view for a mode: `tty` redraws lines in place, `plain` prints a line per change, `json` prints
- * events, `quiet` nothing.
+ * events, and `quiet` prints nothing.
  */
 export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard> {
   const say = (line: string): void => void options.terminal.write(`${line}\n`);
@@ -127,8 +127,8 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
 }
 
 /**
- * The minimum interval between two printed activity lines of a worker, in milliseconds. Changes of status
- * print at once.
+ * The minimum interval between two lines about a worker's activity, in milliseconds. A change of the worker's
+ * status prints a line at once.
  */
 const activityMs = 10_000;
 

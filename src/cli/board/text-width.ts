@@ -14,7 +14,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** Cuts the end of a text to fit the columns, and puts `mark` where it cut. */
+/** Cuts the end of a text so that it fits into `columns`, and appends `mark` to show the cut. */
 export function cutTo(text: string, columns: number, mark: string): string {
   if (text.length <= columns / 2 || widthOf(text) <= columns) return text;
   const room = columns - widthOf(mark);
@@ -28,7 +28,7 @@ export function cutTo(text: string, columns: number, mark: string): string {
   return room < 0 ? "" : `${text.slice(0, end).trimEnd()}${mark}`;
 }
 
-/** Cuts the middle of a text to fit the columns, since long names often differ only at their ends. */
+/** Cuts the middle of a text so that it fits into `columns`. Long names often differ only at their ends. */
 export function cutMiddleTo(text: string, columns: number, mark: string): string {
   if (widthOf(text) <= columns) return text;
   const behind = Math.floor((columns - widthOf(mark)) / 2);

@@ -8,7 +8,7 @@ export interface TerminalStyle {
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
 
-/** The width of each column in the lines of workers. 0 if the column does not fit. */
+/** The width of each column in the lines of workers. A column that does not fit has the width 0. */
 export interface Layout {
   readonly columns: number;
   readonly gap: string;
@@ -21,7 +21,7 @@ export interface Layout {
 }
 
 const wordWidth = "completed".length;
-/** The minimum width that must remain for story and activity if the layout adds another column. */
+/** The minimum width for a worker's story and activity. The layout omits a column that would leave less. */
 const minActivityWidth = 20;
 /** The minimum width of the column with the branch name. */
 const minBranchWidth = 12;
@@ -43,9 +43,7 @@ const signs: Readonly<
   stopped: ["▪", "yellow"],
 };
 
-/**
- * Computes the column widths for all workers' lines. The widths stay the same until a value becomes wider.
- */
+/** Computes the column widths for the lines of all workers, from the widest value in each column. */
 export function layoutFor(
   pictures: readonly WorkerView[],
   columns: number,
@@ -100,7 +98,7 @@ export function workerLine(
 }
 
 /**
- * Renders the status column. A word always accompanies the glyph, so that the status does not depend on the
+ * Renders the status column. The status is always written as a word, because some terminals cannot show the
  * glyph.
  */
 function statusWord(status: ShownStatus, { unicode }: TerminalStyle): string {
@@ -133,7 +131,9 @@ export function tokenCount({ record: { usage } }: WorkerView): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
-/** Cleans untrusted text for a line on this terminal. */
+/**
+ * Makes untrusted text safe to show on one line. Replaces non-ASCII characters if the terminal lacks Unicode.
+ */
 export function terminalText(text: string, { unicode }: TerminalStyle): string {
   const clean = cleanText(text);
   return unicode ? clean : asciiOf(clean);

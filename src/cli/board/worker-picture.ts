@@ -6,7 +6,10 @@ import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { recordWithMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
-/** The worker status that the board shows. It has more values than the record's status. */
+/**
+ * A worker's status on the board. The board has more statuses than the worker's record, for example
+ * `stalled`.
+ */
 export type ShownStatus =
   | ("waiting" | "starting" | "running" | "stopping")
   | ("stalled" | "lost" | "paused" | "retrying")
@@ -18,15 +21,15 @@ export interface WorkerView {
   readonly record: ContainerRecord;
   readonly status: ShownStatus;
   /**
-   * The reason for the worker's status, for example why it waits, stalls or failed; null if there is none.
+   * The reason for the worker's status, for example why the worker waits; null if the status has no reason.
    */
   readonly why: string | null;
   readonly story: string | null;
   /** The agent's current activity, or the outcome of the worker's current story. */
   readonly activity: string | null;
   /**
-   * The time at which the worker began, in milliseconds of a monotonic clock; null if this process has not
-   * observed the beginning. `endedAt` is the same for the end.
+   * When this process saw the worker start, in milliseconds of a monotonic clock; null if this process did
+   * not see the start. `endedAt` is the corresponding time of the worker's end.
    */
   readonly beganAt: number | null;
   readonly endedAt: number | null;
@@ -44,7 +47,7 @@ export function toWorkerView(record: ContainerRecord): WorkerView {
   };
 }
 
-/** Whether the worker's shown status is a final one. */
+/** Whether the worker has ended, according to its status on the board. */
 export function hasEnded({ status }: WorkerView): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }

@@ -33,8 +33,8 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
 };
 
 /**
- * Shows what `swarm cleanup` would remove, which includes files that all projects of the user share, and asks
- * for consent.
+ * Shows what `swarm cleanup` would remove, and asks the user for consent. The list includes files that all
+ * projects of the user share.
  */
 async function isAgreed(
   { swarm, output, signal }: CommandContext,

@@ -2,11 +2,14 @@ import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { argumentAt, type Command, type CommandHandler } from "../command.ts";
 
-/** The words that may follow each command path. Keys are `""`, `state`, `state update` … */
+/**
+ * The words that may follow each command path. The key `""` is for `swarm` itself, `state` for `swarm state`,
+ * and `state update` for `swarm state update`.
+ */
 type WordsByPath = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Makes the handler for a tree of commands. The tree is a parameter, because an import of it would be
+ * Makes the handler of `swarm completion`. The commands are a parameter, because importing them would be
  * circular.
  */
 export const createCompletionCommand =

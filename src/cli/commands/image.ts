@@ -107,7 +107,7 @@ function shortStep(step: string): string {
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
-/** Shortens a text if it is a checksum. */
+/** Shortens checksums to twelve characters, and returns other texts unchanged. */
 function short(value: string): string {
   return /^(sha256:)?[0-9a-f]{40,}$/.test(value) ? value.replace("sha256:", "").slice(0, 12) : value;
 }

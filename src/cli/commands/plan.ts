@@ -63,8 +63,8 @@ function checked(checks: readonly string[]): string {
 }
 
 /**
- * Describes the network. For the gateway it names both transports: the owner finds out which one works only
- * when a swarm starts.
+ * Describes the network. For the gateway, names both transports, because the owner chooses one only when the
+ * swarm starts.
  */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;

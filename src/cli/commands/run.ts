@@ -19,7 +19,10 @@ export const swarmRunCommand: CommandHandler = async (context, args, options) =>
   return startCommand({ ...context, words: startWords(made.file, options) }, [[made.file]], options);
 };
 
-/** Throws if the user names a file: `swarm run` formerly ran a file in a sandbox. */
+/**
+ * Throws if the user gives a file instead of a prompt. In former versions, `swarm run FILE` ran a file in a
+ * sandbox.
+ */
 async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
   if (stats?.isFile())
@@ -57,7 +60,10 @@ function shown(commands: readonly string[]): string {
   return commands.map((command) => cleanText(command, 200)).join("; ");
 }
 
-/** Returns the arguments for the background process. All other options are in the task file. */
+/**
+ * Returns the arguments of the `swarm start` that runs in the background with `-d`. The task file contains
+ * the options that are missing here.
+ */
 function startWords(file: string, options: CommandOptions): string[] {
   const values = {
     parallel: "--parallel",

@@ -58,8 +58,8 @@ async function startSwarm(
 }
 
 /**
- * Merges results and notifies the user after the swarm has ended. If the swarm failed, its exit code wins
- * over the merge's.
+ * Merges results and notifies the user after the swarm has ended. Returns the swarm's exit code if the swarm
+ * failed, otherwise the exit code of the merge.
  */
 async function endNight(
   context: CommandContext,
@@ -77,7 +77,7 @@ async function endNight(
   return last;
 }
 
-/** Runs the user's notification command. A failure only prints a note. */
+/** Runs the user's notification command. If the command fails, prints a note. */
 async function notifyUser(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,

@@ -4,7 +4,8 @@ import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
 /**
- * Makes the handler for a command to the owner. If no owner runs, this process applies the command itself.
+ * Makes the handler of a command that the user sends to the owner, such as `stop`. Without an owner, this
+ * process applies the command itself.
  */
 function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {

@@ -9,9 +9,7 @@ import {
 } from "./dependency-layer.ts";
 import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
-/**
- * Installs Ruby, and the compilers for gems with native parts, which are compiled during their installation.
- */
+/** Installs Ruby, and the compilers that build the native parts of gems. */
 const prepare: readonly string[] = [
   renderAptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
 ];

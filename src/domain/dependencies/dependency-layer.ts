@@ -49,7 +49,8 @@ export interface LayerFindings {
 }
 
 /**
- * The mark that a build prints if a layer stays empty because the base image's tool does not fit the project.
+ * The beginning of the line that a build prints for a layer without packages. Such a layer stays empty,
+ * because the base image's tool does not fit the project.
  */
 export const emptyLayerMark = "AIMI-LEFT-OUT:";
 

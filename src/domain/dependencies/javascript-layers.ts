@@ -13,8 +13,8 @@ import {
 import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
- * Lockfiles and their package managers. If a folder has several lockfiles, and its manifest names none of their package
- * managers, the first lockfile in this list is used.
+ * Lockfiles and their package managers, by preference. If a folder has several lockfiles, swarm uses the one
+ * whose package manager the manifest names, otherwise the first one in this list.
  */
 const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
   ["pnpm-lock.yaml", "pnpm"],
@@ -120,7 +120,8 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
 }
 
 /**
- * Lists lockfiles that are not used because their folder has another one: both would install into one node_modules.
+ * Lists the lockfiles that swarm ignores in favour of another lockfile in the same folder. The packages of
+ * both lockfiles would go into the same `node_modules`.
  */
 function losingLocks(tree: ManifestTree, { layers }: LayerFindings): LayerFindings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>

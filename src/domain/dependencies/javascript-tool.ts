@@ -119,9 +119,9 @@ function pinned(manager: JavascriptManager, wanted: string): string | null {
 }
 
 /**
- * Returns shell lines that install a package manager from npm's registry. Each version has a folder of its own, because
- * layers may pin different versions. The root's layer makes its link in /usr/local/bin last, so its version is found
- * there.
+ * Returns shell lines that install a package manager from npm's registry. Each version has its own folder,
+ * because layers may pin different versions. The build runs the lines of the root's layer last, so the link
+ * in /usr/local/bin leads to that layer's version.
  */
 function fromRegistry(
   command: string,
@@ -145,8 +145,8 @@ const ownScripts = [
 const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 
 /**
- * Returns shell lines that remove the project's own install scripts from the manifests: the scripts need the project's
- * sources, which are not in the image yet. The checkout restores the manifests after the installation. Scripts of
+ * Returns shell lines that remove the project's own install scripts from the manifests, because the scripts
+ * need sources that the image does not contain yet. The checkout later restores the manifests. Scripts of
  * dependencies run as usual.
  */
 function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {

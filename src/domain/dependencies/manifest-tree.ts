@@ -5,7 +5,8 @@ import { baseNameOf, compareByDepth, folderOf, isBelow } from "../tree-path.ts";
 import { type DependencyLayer, type LayerFindings, type LeftOutPath, maxLayers } from "./dependency-layer.ts";
 
 /**
- * The part of a commit that detectors of layers see: its manifests, without ignored, secret and vendored ones.
+ * The files of a commit as the detectors of layers see them: the manifests that are not ignored, secret or
+ * vendored, and the paths of all tracked files.
  */
 export interface ManifestTree {
   /** Returns whether a path is a manifest that detectors see. */
@@ -21,7 +22,7 @@ export interface ManifestTree {
 
 export interface CommitFiles {
   readonly paths: readonly string[];
-  /** Returns the text of a manifest that the caller has read from the commit before. */
+  /** Returns the text of a manifest, which the caller has already read from the commit. */
   readonly readText: (path: string) => string | undefined;
 }
 
@@ -45,7 +46,10 @@ const patterns: readonly RegExp[] = [
 
 const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
 
-/** Returns the paths of all files whose content or presence a package manager may need when it installs packages. */
+/**
+ * Returns the paths of the files that a package manager may need when it installs packages, and of
+ * `.dockerignore`. Vendored files and fixtures are left out.
+ */
 export function manifestPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
 }
@@ -54,7 +58,10 @@ function isManifest(path: string): boolean {
   return names.has(baseNameOf(path)) || patterns.some((pattern) => pattern.test(path));
 }
 
-/** Returns the manifests that detectors of layers see, and the manifests that are hidden from detectors. */
+/**
+ * Returns a commit's manifests for the detectors of layers. `leftOut` lists the manifests that detectors do
+ * not see, with the reasons.
+ */
 export function manifestTree({ paths, readText }: CommitFiles): {
   tree: ManifestTree;
   leftOut: LeftOutPath[];
@@ -106,8 +113,10 @@ function reasonToLeaveOut(
 }
 
 /**
- * A detector's verdict about one folder: a layer with the other folders that the layer covers, or a path with the reason
- * why the path gets no layer, or null if the folder needs neither.
+ * A detector's verdict about one folder:
+ * - a layer, with the other folders that the layer covers
+ * - a path that gets no layer, with the reason
+ * - null if the folder needs no layer
  */
 export type FolderVerdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
@@ -115,8 +124,8 @@ export type FolderVerdict =
   | null;
 
 /**
- * Judges folders in the given order, in which shallow folders come first. A folder that an earlier layer covers gets no
- * layer of its own.
+ * Finds the layers of folders, which the caller sorts so that shallow folders come first. A folder that an
+ * earlier layer covers gets no layer of its own.
  */
 export function findLayersByFolder(
   folders: readonly string[],

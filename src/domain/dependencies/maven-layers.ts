@@ -50,7 +50,7 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
 }
 
 /**
- * Finds the parent of a POM, if the tree has it. The parent may be one that does not list the POM as a module.
+ * Finds the parent of a POM, if the tree has the parent. The parent's own list of modules may lack the POM.
  */
 function parentsOf(tree: ManifestTree, pom: string): string[] {
   const [parent] = elements(tree.readText(pom) ?? "", "parent");

@@ -13,7 +13,10 @@ const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
 
 const environmentFolder = "/opt/venvs";
 
-/** Layers with one virtual environment a folder, outside the tree to keep it clean. The first one is on the `PATH`. */
+/**
+ * Finds the layers of Python projects. Each layer has its own virtual environment outside the tree, to keep
+ * the tree clean. The first virtual environment is on the `PATH`.
+ */
 export function findPythonLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
   const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
@@ -24,7 +27,7 @@ export function findPythonLayers(tree: ManifestTree, options: LayerOptions): Lay
   return { ...found, layers };
 }
 
-/** Placeholder for the environment's path, until its number is known. */
+/** The placeholder for a virtual environment's path, which depends on the number of the layer. */
 const venv = "{venv}";
 
 function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean): DependencyLayer {
@@ -53,7 +56,10 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Folde
     : null;
 }
 
-/** Whether the folder is a project; requirements in its subfolders are then for its documentation and the like. */
+/**
+ * Whether the folder is a Python project. If the root is a project, requirements files in subfolders get no
+ * layer, because they are usually for the documentation.
+ */
 function isProject(tree: ManifestTree, folder: string): boolean {
   const sections = tomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
   return (
@@ -157,7 +163,10 @@ function findLocalSource(text: string, sections: RegExp): boolean {
   );
 }
 
-/** Debian forbids pip to install next to its own packages, so each tool has an environment of its own. */
+/**
+ * Returns shell lines that install a tool into a virtual environment of its own, because Debian forbids pip
+ * to install packages next to Debian's.
+ */
 function toolOfItsOwn(name: "uv" | "poetry", version: string): string[] {
   const folder = `/opt/tools/${name}`;
   return [

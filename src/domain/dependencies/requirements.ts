@@ -3,8 +3,8 @@ import type { LeftOutPath } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
 /**
- * Returns these requirements files and all files that they include through `-r` or `-c`, or the problem if a file is
- * too large or a line needs a file that is not available.
+ * Returns these requirements files and all files that they include through `-r` or `-c`. Returns the problem
+ * instead if a file is too large, or if a line needs a file that the image does not contain.
  */
 export function readRequirements(
   tree: ManifestTree,
@@ -28,7 +28,10 @@ export function readRequirements(
   return { files: [...files].sort() };
 }
 
-/** Lines without comments; a continued line is joined at the line where it starts. */
+/**
+ * Returns the lines without comments. A continued line is joined to its first line; its other lines become
+ * empty, so that line numbers stay correct.
+ */
 function joinedLines(text: string): string[] {
   const lines: string[] = [];
   let continued: number | null = null;

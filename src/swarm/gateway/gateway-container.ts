@@ -47,8 +47,8 @@ export function gatewayContainer({
 }
 
 /**
- * Returns the spec of a probe container. It tries to connect to the gateway's socket, as a worker without a
- * network does.
+ * Returns the spec of a probe container. Its program tries to connect to the gateway's socket, as a worker
+ * without a network does.
  */
 export function probeContainer({ socketVolume, ...named }: GatewayContainer): ContainerSpec {
   return {

@@ -29,7 +29,7 @@ export interface GatewayRecord {
   /** The secret from which the workers' tokens are derived. */
   readonly secret: string;
   readonly road: GatewayTransport | null;
-  /** The runtime of the workers' sandboxes when `road` was probed. A different runtime needs a new probe. */
+  /** The workers' runtime for which a probe found `road`. Another runtime needs a new probe. */
   readonly runtime?: string;
 }
 
@@ -56,7 +56,10 @@ export interface GatewayDeps {
   readonly image: () => string;
   /** The runtime of the workers' containers. */
   readonly runtime: string;
-  /** The runtime of the gateway's container. With this runtime, networks can be added to a running container. */
+  /**
+   * The runtime of the gateway's container. The runtime must allow the engine to add networks to a running
+   * container.
+   */
   readonly ownRuntime: string;
   readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
   readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
@@ -78,14 +81,14 @@ export interface GatewayDeps {
   /** Pauses a worker until its model's rate limit ends. `until` is in milliseconds since 1970. */
   readonly pause: (name: string, until: number) => Promise<void>;
   readonly environment: (agent: AgentSpec, access: GatewayAccess) => Readonly<Record<string, string>>;
-  /** Writes a renewed login back to the place that the reference names. */
+  /** Stores a renewed login in the place that `reference` names. */
   readonly storeLogin: (reference: string, login: RenewedLogin) => void;
   /** The range of IP addresses for workers' networks. */
   readonly range: string;
   /** Returns the subnets that this machine already uses. */
   readonly routes: () => Promise<readonly string[]>;
   readonly read: () => Promise<SwarmState>;
-  /** Returns the workers to which an earlier owner gave a container and a request. */
+  /** Returns the workers that already have a container and a request from an earlier owner. */
   readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;

@@ -12,10 +12,13 @@ export interface WatchedWorker {
   readonly budget: BudgetLimits;
 }
 
-/** The owner's knowledge from the messages of its swarm's gateway: spending, budgets and rate limits. */
+/** What the owner knows from the messages of the swarm's gateway: spending, budgets and rate limits. */
 export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensureRunning" | "onLogin" | "admission">;
-  /** Takes over the spending in the workers' records, in case the gateway's own journal is gone. */
+  /**
+   * Starts the counts with the spending in the workers' records, because the gateway's own journal may be
+   * gone.
+   */
   begin(): Promise<void>;
   watch(slug: string, worker: WatchedWorker): void;
   forget(slug: string): void;
@@ -23,8 +26,8 @@ export interface GatewayUsage {
   totalSpent(): Spending;
   accessEnded(slug: string): AbortSignal;
   /**
-   * Returns when the first of these endpoints takes calls again, in milliseconds since 1970. Null if one of
-   * them takes calls now.
+   * Returns when the first rate limit of these endpoints ends, in milliseconds since 1970. Null if one of the
+   * endpoints accepts calls now.
    */
   limitedUntil(endpoints: readonly string[]): number | null;
   /** Resolves when all messages received so far are in the state. */
@@ -34,20 +37,20 @@ export interface GatewayUsage {
 type Change = (record: ContainerRecord) => ContainerRecord;
 
 /**
- * The minimum rate limit that pauses workers, in milliseconds. If a limit is shorter, the gateway delays or
- * refuses the calls instead.
+ * The duration in milliseconds from which a rate limit pauses workers. During a shorter rate limit, the
+ * gateway delays or refuses the calls instead.
  */
 const shortLimitMs = 5 * 60_000;
 
 /**
- * Processes the gateway's journal: writes events and records, ends the access of workers at their budget, and
- * pauses rate-limited workers.
+ * Processes the messages of the gateway: records spending and refusals, ends the access of workers whose
+ * budget is used up, and pauses rate-limited workers.
  */
 export function trackGatewayUsage(
   deps: GatewayDeps,
   /**
-   * Returns whether a host belongs to a model. Agents also try to reach such hosts directly; those refusals
-   * are not reported.
+   * Returns whether a refused host belongs to a model's API. The owner does not report such refusals, because
+   * agents often try to reach these hosts directly.
    */
   isModelHost: (what: string) => boolean,
 ): GatewayUsage {
@@ -204,8 +207,8 @@ export function trackGatewayUsage(
   }
 
   /**
-   * Queues a change of a worker's record, in the order of the journal. `changeOf` receives the record as it
-   * is when the change is made.
+   * Queues a change of a worker's record. The queue writes in the order of the journal, and calls `changeOf`
+   * with the record as it is just before the write.
    */
   function write(slug: string, changeOf: (record: ContainerRecord) => Change): void {
     enqueue(async () => {
@@ -215,7 +218,7 @@ export function trackGatewayUsage(
   }
 
   /**
-   * Queues work that writes to the state. If one write fails, later ones still run, and the next call of
+   * Queues work that writes to the state. If the work fails, later work still runs, and the next call of
    * `written` throws the error.
    */
   function enqueue(work: () => Promise<void>): void {

@@ -21,7 +21,10 @@ import { workerNetworks } from "./worker-networks.ts";
 
 /** The owner's handle for a swarm's gateway. */
 export interface SwarmGateway extends NetworkAccess {
-  /** Removes the gateway. Its volume with the journal of spending is removed only if the swarm `isFinished`. */
+  /**
+   * Removes the gateway's container. The volume with its journal of spending is removed only if all workers
+   * have ended (`isFinished`).
+   */
   end(how: { readonly isFinished: boolean }): Promise<void>;
   /** Closes the owner's connection to the gateway, and leaves the gateway running. */
   release(): Promise<void>;
@@ -203,8 +206,8 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   }
 
   /**
-   * Admits the running workers of an earlier owner again, because the gateway disconnects workers that are
-   * missing from an admission.
+   * Adds the running workers of an earlier owner to the next admission. The gateway disconnects every worker
+   * that an admission does not list.
    */
   async function readmitWorkers(record: GatewayRecord): Promise<void> {
     for (const worker of await deps.workersAtWork()) {
@@ -218,7 +221,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** Returns what a worker may reach; null if that is nothing. */
+  /** Returns what a worker may reach; null if it may reach nothing. */
   async function rightsOf(worker: WorkerToAdmit): Promise<WorkerAccess | null> {
     const rights = deps.rightsOf(worker.task);
     await models.addAgent(agentOf(worker));

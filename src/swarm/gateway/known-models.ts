@@ -68,7 +68,7 @@ export function knownModels({
   };
 }
 
-/** Compares two plans, but ignores which agents call them. */
+/** Returns whether two endpoint plans are equal, apart from the agents that call the endpoint. */
 function isSame(one: EndpointPlan, other: EndpointPlan): boolean {
   return JSON.stringify({ ...one, agents: null }) === JSON.stringify({ ...other, agents: null });
 }

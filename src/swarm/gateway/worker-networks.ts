@@ -11,12 +11,12 @@ export interface WorkerNetworks {
   /** Finds or creates a worker's network, and connects the gateway to it. Returns the network's addresses. */
   open(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet>;
   /**
-   * Finds the existing network of a worker; null if there is none. Does not connect the gateway, which
+   * Finds a worker's existing network; null if there is none. Does not connect the gateway to this network;
    * `reconnect` does.
    */
   find(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<WorkerSubnet | null>;
   close(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<void>;
-  /** Connects a gateway's new container to all open networks. */
+  /** Connects the gateway to every network that `open` or `find` has returned, except closed ones. */
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
