@@ -177,9 +177,9 @@ export function dockerContainers(deps: DockerDeps): Containers {
           .getContainer(id)
           .unpause({ ...abortOption(ending) })
           // Ignore an error if the container is not paused: another client or the engine itself has unfrozen
-          // it meanwhile.
+          // the container meanwhile, perhaps before the engine recorded that.
           .catch((error: unknown) => {
-            if (!/is not paused/.test(reasonOf(error))) throw error;
+            if (!/is not paused|cannot resume a running process/.test(reasonOf(error))) throw error;
           }),
       );
     },

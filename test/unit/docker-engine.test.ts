@@ -11,11 +11,13 @@ async function withAnswer(
   body: string,
   ask: (engine: ContainerEngine) => Promise<unknown>,
   headers: Record<string, string> = {},
+  status = 200,
 ): Promise<unknown> {
   const socket = join(folder, "engine.sock");
   const server = createServer((request, answer: ServerResponse) => {
-    answer.writeHead(200, { "api-version": "1.41", ...headers });
-    answer.end(request.url === "/_ping" ? "OK" : body);
+    const isPing = request.url === "/_ping";
+    answer.writeHead(isPing ? 200 : status, { "api-version": "1.41", ...headers });
+    answer.end(isPing ? "OK" : body);
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   try {
@@ -90,4 +92,18 @@ describe("an engine that answers strangely", () => {
   ] as const)("the headers %o mean the builder %s", async ([headers, builder], { folder }) => {
     expect(await withAnswer(folder, "{}", (engine) => engine.info(), headers)).toMatchObject({ builder });
   });
+});
+
+test.for([
+  ["Container abc is not paused", undefined],
+  ["Cannot unpause container abc: cannot resume a running process: unknown", undefined],
+  ["Cannot unpause container abc: the freezer broke", { code: "ENGINE_FAILED" }],
+])("an unpause that the engine refuses with %j", async ([message, expected], { folder }) => {
+  const unpause = (engine: ContainerEngine) =>
+    engine.open().then(({ containers }) => containers.unpause("abc"));
+
+  const result = await withAnswer(folder, JSON.stringify({ message }), unpause, {}, 500);
+
+  if (expected === undefined) expect(result).toBeUndefined();
+  else expect(result).toMatchObject(expected);
 });
