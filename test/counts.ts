@@ -24,6 +24,15 @@ const table = {
   hostileRequests: { reduced: 2_000, full: 20_000 },
   /** Of runc and gVisor: how many the costly tests of the adapter, of bombs and of many files run under. */
   runtimes: { reduced: 1, full: 2 },
+  /** Kinds of processes of a worker that are killed; fork bombs of a story, of its agent and of its check. */
+  killedProcesses: { reduced: 5, full: 9 },
+  forkBombs: { reduced: 1, full: 2 },
+  /** Bombs of workers and of sandboxes in the swarm of bombs. Other engine tests set off the same kinds one by one. */
+  workerBombs: { reduced: 6, full: 20 },
+  sandboxBombs: { reduced: 1, full: 20 },
+  /** Package managers of JavaScript with one lockfile version, and versions of Yarn. */
+  packageManagers: { reduced: 2, full: 20 },
+  yarns: { reduced: 1, full: 20 },
   /** Moments at which the supervisor is killed. */
   supervisorKills: { reduced: 2, full: 5 },
   /** Moments and ways to stop a worker that is prepared. */
@@ -38,11 +47,11 @@ const table = {
   messages: { reduced: 60_000, full: 300_000 },
   floodBytes: { reduced: 300_000_000, full: 1_000_000_000 },
   /** Points at which an owner is killed in a swarm of its own, beside all of them in one. */
-  lonelyKills: { reduced: 2, full: 20 },
+  lonelyKills: { reduced: 1, full: 20 },
   /** Workers of one swarm whose owner is measured. */
   manyWorkers: { reduced: 4, full: 32 },
   /** Kills at any time in one swarm of eight workers. */
-  randomKills: { reduced: 4, full: 20 },
+  randomKills: { reduced: 3, full: 20 },
   /** Workers that share one budget. */
   budgetWorkers: { reduced: 4, full: 8 },
   gatewayKills: { reduced: 2, full: 10 },
@@ -71,7 +80,7 @@ const table = {
   /** Trees of a thousand files each. */
   bombTrees: { reduced: 110, full: 600 },
   /** How long fifty and a hundred programs of one worker compute at once. */
-  busySeconds: { reduced: 2, full: 5 },
+  busySeconds: { reduced: 1, full: 5 },
   /** How long one of them may take: a million files are counted for more than a minute. */
   bombSeconds: { reduced: 90, full: 1_200 },
   /** How long a swarm of bombs may take until its owner is killed; those that are defused need a fraction of it. */
@@ -87,8 +96,8 @@ export function counts(full: boolean): Readonly<Record<CountName, number>> {
   ) as Record<CountName, number>;
 }
 
-/** Whether this is the full run. */
-const isFull: boolean = process.env["SWARM_TEST_COUNTS"] === "full";
+/** Whether this is the full run, which alone carries out what mostly waits. */
+export const isFull: boolean = process.env["SWARM_TEST_COUNTS"] === "full";
 
 /** The counts of this run. */
 export const count: Readonly<Record<CountName, number>> = counts(isFull);

@@ -7,7 +7,7 @@ const minute = 60_000;
 /** They restart, freeze or fill the shared engine, count everything that it has, or measure the machine. */
 const alone = [
   ...["bombs", "swarm-bombs", "swarm-auto", "exec-flood", "sandbox-outputs"],
-  ...["engine-restarts", "stuck-container", "pauses", "base-image", "project-images"],
+  ...["engine-restarts", "stuck-container", "pauses", "base-image", "project-images", "sandbox-crash"],
 ].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {
@@ -17,7 +17,7 @@ const onEngine: TestUserConfig = {
   hookTimeout: 5 * minute,
 };
 
-/** Kinds of tests, by what they need. */
+/** Kinds of tests, by what they need. By itself vitest would use one worker less than the machine has cores. */
 const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
@@ -31,6 +31,7 @@ const config: ViteUserConfig = defineConfig({
           // They take milliseconds, and seconds on a machine that is busy with other things.
           testTimeout: minute,
           isolate: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
@@ -40,7 +41,8 @@ const config: ViteUserConfig = defineConfig({
           include: ["test/contract/**/*.test.ts"],
           testTimeout: minute,
           hookTimeout: minute,
-          sequence: { groupOrder: 0 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -48,7 +50,7 @@ const config: ViteUserConfig = defineConfig({
           name: "crash",
           include: ["test/crash/**/*.test.ts"],
           testTimeout: 10 * minute,
-          fileParallelism: false,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

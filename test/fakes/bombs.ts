@@ -88,18 +88,6 @@ while True:
 /** Each bomb of a worker with how it ends. What takes longest where it is not noticed comes last. */
 const allWorkerBombs: readonly WorkerBomb[] = [
   {
-    name: "fork-bomb",
-    agent: shell(":(){ :|:& };:\nwait\nsleep 1000"),
-    end: { status: "failed", code: "PROCESSES_EXHAUSTED" },
-    much: 1,
-  },
-  {
-    name: "fifty-busy",
-    agent: busy(50, 5),
-    end: { status: "completed", code: null },
-    much: 1,
-  },
-  {
     name: "sparse-terabyte",
     agent: shell("truncate -s 1T sparse.bin"),
     end: { status: "failed", code: "WORK_TOO_LARGE", says: /sparse\.bin/ },
@@ -147,13 +135,27 @@ const allWorkerBombs: readonly WorkerBomb[] = [
     end: { status: "failed", code: "AGENT_CRASH" },
     much: 1,
   },
+  {
+    name: "fork-bomb",
+    agent: shell(":(){ :|:& };:\nwait\nsleep 1000"),
+    end: { status: "failed", code: "PROCESSES_EXHAUSTED" },
+    much: 1,
+  },
+  {
+    name: "fifty-busy",
+    agent: busy(50, 5),
+    end: { status: "completed", code: null },
+    much: 1,
+  },
 ];
 
-/** Those of this run: what takes more than 100 000 files is for the full counts. */
-export const workerBombs: readonly WorkerBomb[] = allWorkerBombs.filter(({ much }) => much > 0);
+/** The bombs of this run: a bomb of more than 100 000 files is for the full counts. */
+export const workerBombs: readonly WorkerBomb[] = allWorkerBombs
+  .filter(({ much }) => much > 0)
+  .slice(0, count.workerBombs);
 
 /** Each bomb of a task in a sandbox with how it ends. */
-export const sandboxBombs: readonly SandboxBomb[] = [
+const allSandboxBombs: readonly SandboxBomb[] = [
   {
     name: "flood of names that cannot be shown",
     script: String.raw`import os
@@ -203,3 +205,5 @@ print("begun", flush=True)
     ...{ exit: 9, code: "OUTPUTS_INCOMPLETE", content: "kept\n" },
   },
 ];
+
+export const sandboxBombs: readonly SandboxBomb[] = allSandboxBombs.slice(0, count.sandboxBombs);
