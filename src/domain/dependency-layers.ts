@@ -13,11 +13,7 @@ import { findMavenLayers } from "./dependencies/maven-layers.ts";
 import { findPythonLayers } from "./dependencies/python-layers.ts";
 import { compareByDepth } from "./tree-path.ts";
 
-export type {
-  DependencyLayer,
-  LayerOptions,
-  LeftOutPath as LeftOut,
-} from "./dependencies/dependency-layer.ts";
+export type { DependencyLayer, LayerOptions } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
 /**

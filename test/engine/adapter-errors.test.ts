@@ -138,7 +138,7 @@ describe.concurrent("what keeps a worker from working at all ends it with exit 2
     ],
     [
       "AGENT_NOT_FOUND",
-      /no-such-program is not in/,
+      /does not contain the program no-such-program/,
       (worker) =>
         scripted(worker, { "US-001": writes }, { agent: { kind: "command", command: ["no-such-program"] } }),
     ],
@@ -528,7 +528,7 @@ describe.concurrent("a full disk is DISK_FULL", () => {
       ...{ code: 2, ends: { "US-001": "failed DISK_FULL" } },
       last: {
         type: "error",
-        payload: { code: "DISK_FULL", message: expected.stringContaining("more than 1") },
+        payload: { code: "DISK_FULL", message: expected.stringContaining("more than its limit of 1 MiB") },
       },
     });
   });

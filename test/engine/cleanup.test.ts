@@ -29,7 +29,9 @@ describe("what a killed owner left", () => {
     await volumes.remove(nameOf("lost"));
     const { stdout } = await swarmIn(place, "status");
     expect(stdout).toMatch(/^no process is running this swarm$/m);
-    expect(stdout).toMatch(/^slow: running, but its container has ended; .*: run `swarm resume`$/m);
+    expect(stdout).toMatch(
+      /^slow: recorded as running, but the container has exited; .*: run `swarm resume`$/m,
+    );
     expect(stdout).toMatch(
       /^lost: corrected: recorded as running, should be failed \(CONTAINER_LOST: .*\)$/m,
     );

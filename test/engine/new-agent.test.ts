@@ -56,7 +56,7 @@ async function withAgentOfThePage(folder: string): Promise<Buffer> {
   const list = join(folder, "adapter/agents/agents.ts");
   writeFileSync(
     list,
-    `import { aider } from "./aider.ts";\n${readFileSync(list, "utf8").replace("[claude,", "[aider, claude,")}`,
+    `import { aiderAgent } from "./aider.ts";\n${readFileSync(list, "utf8").replace("[claudeAgent,", "[aiderAgent, claudeAgent,")}`,
   );
   const made = await build({
     ...{

@@ -669,7 +669,7 @@ describe("in the image", () => {
     const { warnings, id } = await ensure(sample);
 
     expect(warnings).toEqual([
-      "the tracked file deploy/server.pem looks like a key or certificate by its name, and the image will contain it",
+      "the tracked file deploy/server.pem looks like a key or certificate, judging by its name, and the image will contain it",
       "others/inner is a submodule; the image will not contain its files",
     ]);
     expect(await sayIn(id, "git status --porcelain; ls -A others/inner; ls deploy")).toBe("server.pem");

@@ -167,7 +167,7 @@ describe("bad input", () => {
     const { stdout, stderr } = await sandbox(folder, "up", "--json", "--no-auto-destroy");
 
     expect(JSON.parse(stdout)).toMatchObject({ ttl: "none", ttlMs: null });
-    expect(stderr).toContain("! DANGEROUS: nothing ends this sandbox");
+    expect(stderr).toContain("! DANGEROUS: this sandbox runs until you end it");
   });
 
   test.for([

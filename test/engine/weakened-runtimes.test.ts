@@ -373,10 +373,10 @@ describe("an engine whose every runtime is weakened", () => {
         details: {
           wanted: isolation,
           found: [
-            expect.stringMatching(/^sysbox-runc: called sysbox/),
-            expect.stringMatching(/^runsc: called runsc/),
-            expect.stringMatching(/^kata: called kata/),
-            expect.stringMatching(/^kata-runtime: called kata-runtime/),
+            expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
+            expect.stringMatching(/^runsc: a runtime called runsc/),
+            expect.stringMatching(/^kata: a runtime called kata/),
+            expect.stringMatching(/^kata-runtime: a runtime called kata-runtime/),
             expect.stringMatching(/^runc: the sandbox has no seccomp filter/),
           ],
         },
