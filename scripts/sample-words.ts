@@ -34,9 +34,13 @@ function draw(count: number, all: readonly Words[]): readonly Words[] {
 }
 
 /** The matches of a pattern's first group in files, each joined into one line. */
-function find(inFiles: readonly string[], pattern: RegExp): Words[] {
+function find(
+  inFiles: readonly string[],
+  pattern: RegExp,
+  prepare = (text: string): string => text,
+): Words[] {
   return inFiles.flatMap((file) =>
-    [...readFileSync(join(root, file), "utf8").matchAll(pattern)].map(({ 1: text = "" }) => ({
+    [...prepare(readFileSync(join(root, file), "utf8")).matchAll(pattern)].map(({ 1: text = "" }) => ({
       place: file,
       text: text
         .replace(/\s*\n\s*(?:\*|\/\/)?\s*/g, " ")
@@ -59,6 +63,8 @@ function sentences(file: string): Words[] {
     .filter(({ text }) => /^[A-Z`*]/.test(text) && text.split(" ").length >= 6);
 }
 
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^ *\/\/.*$/gm, "");
+
 /** Whether a quoted text is a whole sentence rather than code or the part before a quote in an expression. */
 const isSentence = ({ text }: Words): boolean => {
   const plain = text.replaceAll(/\$\{[^}]*\}/g, "");
@@ -78,7 +84,7 @@ const sample: readonly (readonly [kind: string, words: readonly Words[]])[] = [
     "identifiers",
     draw(15, find(product, /^export (?:async )?(?:function|const|interface|type|class) (\w+)/gm)),
   ],
-  ["messages", draw(15, find(product, /["`]([^"`\n]{20,})["`][,;)]/g).filter(isSentence))],
+  ["messages", draw(15, find(product, /["`]([^"`\n]{20,})["`][,;)]/g, withoutComments).filter(isSentence))],
   ["sentences of pages", draw(15, pages.flatMap(sentences))],
   ["subjects of commits", draw(10, subjects)],
 ];
