@@ -1,7 +1,7 @@
 import { maxLineBytesToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
-import { folderSignal, followJsonLines, type JsonLineFollower } from "../src/wire/growing-lines.ts";
+import { watchFolderForChanges, followJsonLines, type JsonLineFollower } from "../src/wire/growing-lines.ts";
 import { journalPath, type SandboxPaths } from "./places.ts";
 
 export interface TailJournalOptions {
@@ -23,7 +23,7 @@ export async function tailJournal(
   print: (line: string) => void,
 ): Promise<void> {
   const journal = followJsonLines(journalPath(paths), { maxLineLength: maxLineBytesToHost });
-  using changes = until && folderSignal(paths.aimi, { everyMs: lookEveryMs }, until);
+  using changes = until && watchFolderForChanges(paths.aimi, { everyMs: lookEveryMs }, until);
   const newest: string[] = [];
   for await (const line of descriptions(journal)) {
     if (last === null) print(line);

@@ -18,7 +18,7 @@ export interface BufferBounds {
   readonly guaranteedBytes: number;
 }
 
-export function openBufferBudget({
+export function createBufferBudget({
   maxBytesPerWorker,
   maxBytes,
   guaranteedBytes,

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
 import { type ErrorAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
-import { type BufferBounds, openBufferBudget } from "./body-room.ts";
+import { type BufferBounds, createBufferBudget } from "./body-room.ts";
 import { type CallDeps, callModel } from "./call-model.ts";
 import { findRoute, findTokens, findTunnelTokens, isAllowedModelCall } from "./find-route.ts";
 import { closeWithStatus } from "./hang-up.ts";
@@ -70,7 +70,7 @@ export async function openServer(
   const requestRate = openTokenBuckets(bounds.requestRate, () => performance.now());
   const callDeps: CallDeps = {
     ...deps,
-    bufferBudget: openBufferBudget(bounds.bufferBudget),
+    bufferBudget: createBufferBudget(bounds.bufferBudget),
     workerQueue: openWorkerQueue(),
   };
   const server = createServer(

@@ -7,7 +7,7 @@ import {
   maxLineBytesToHost,
 } from "../domain/acp-messages.ts";
 import { cleanMessage } from "../domain/clean-message.ts";
-import { folderSignal, followJsonLines, type JsonLineFollower } from "../wire/growing-lines.ts";
+import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../wire/growing-lines.ts";
 import type { MessageValidator } from "./receive-messages.ts";
 
 /**
@@ -41,7 +41,7 @@ export async function* followJournals(
   const leaving = new AbortController();
   using stack = new DisposableStack();
   stack.defer(() => leaving.abort());
-  const changes = stack.use(folderSignal(folder, { everyMs: lookEveryMs }, signal));
+  const changes = stack.use(watchFolderForChanges(folder, { everyMs: lookEveryMs }, signal));
   watch(changes.notify, AbortSignal.any([signal, leaving.signal]));
   const journals = new Map<number, Followed>();
   while (!signal.aborted) {

@@ -86,7 +86,7 @@ function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
     probe;
   const found: string[] = [];
   if (userId === 0) found.push("an agent would be root");
-  if (/[1-9a-f]/.test(capabilities)) found.push("an agent would have capabilities");
+  if (/[1-9a-f]/.test(capabilities)) found.push("the agent's processes would have Linux capabilities");
   for (const name of sharedNamespaces) found.push(`the sandbox shares the host's ${name} namespace`);
   if (level === "strong" || (level === "userns" && hasSysboxMounts(probe))) return found;
   if (noNewPrivileges === false) found.push("an agent could gain privileges");

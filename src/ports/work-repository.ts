@@ -22,10 +22,10 @@ export interface BundleToImport {
    */
   readonly old: string | null;
   /** The commit and the tree of files that the adapter recorded when the story started. */
-  readonly start?: StoryStart;
+  readonly start?: StoryStartCommit;
 }
 
-export interface StoryStart {
+export interface StoryStartCommit {
   readonly commit: string;
   readonly tree: string;
 }

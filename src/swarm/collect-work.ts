@@ -2,7 +2,7 @@ import type { StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { findContainer } from "../domain/swarm-state.ts";
 import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
-import type { StoryStart } from "../ports/work-repository.ts";
+import type { StoryStartCommit } from "../ports/work-repository.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
@@ -15,7 +15,7 @@ export interface StoredWork extends StoredBundle {
   /**
    * The commit and tree from which the agent began the story; undefined if the adapter did not report them.
    */
-  readonly start?: StoryStart | undefined;
+  readonly start?: StoryStartCommit | undefined;
 }
 
 /**

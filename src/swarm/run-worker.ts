@@ -5,7 +5,7 @@ import { judgeEndedAttempt } from "../domain/reconcile.ts";
 import { findContainer, withStatus } from "../domain/swarm-state.ts";
 import { recordWithMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
-import type { StoryStart } from "../ports/work-repository.ts";
+import type { StoryStartCommit } from "../ports/work-repository.ts";
 import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
 import { ensureContainer, removeWorker, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmDeps, Worker } from "./swarm-deps.ts";
@@ -201,7 +201,7 @@ interface ToCollect {
  * adds the commit with which the story began, which it remembers from an earlier message.
  */
 function storedWork(): ToCollect["storedBy"] {
-  const startById = new Map<string, StoryStart>();
+  const startById = new Map<string, StoryStartCommit>();
   return (message) => {
     if (message.type === "checkpoint") {
       const { storyId, commit, bundle, bytes, sha256 } = message.payload;

@@ -64,7 +64,7 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
 }
 
 /** Notifies a waiting loop of changes in a folder. */
-export interface FolderSignal extends Disposable {
+export interface FolderChanges extends Disposable {
   notify(): void;
   /**
    * Resolves at the next notification, or at once if one has arrived since the last wait. Also resolves when
@@ -74,14 +74,14 @@ export interface FolderSignal extends Disposable {
 }
 
 /**
- * Creates a `FolderSignal`, which notifies at each change in the folder. It also notifies every `everyMs`
+ * Creates `FolderChanges`, which notifies at each change in the folder. It also notifies every `everyMs`
  * milliseconds, because file watches may miss changes. The folder need not exist yet.
  */
-export function folderSignal(
+export function watchFolderForChanges(
   folder: string,
   { everyMs }: { readonly everyMs: number },
   signal: AbortSignal,
-): FolderSignal {
+): FolderChanges {
   let signalled = Promise.withResolvers<void>();
   const notify = (): void => signalled.resolve();
   let watcher: FSWatcher | null = null;

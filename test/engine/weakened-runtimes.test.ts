@@ -79,7 +79,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
       for (const set of ["bounding", "effective", "inheritable", "permitted", "ambient"])
         process.capabilities[set] = ["CAP_SYS_ADMIN"];
     },
-    reason: /an agent would have capabilities/,
+    reason: /the agent's processes would have Linux capabilities/,
   },
   {
     name: "weak-privileges",

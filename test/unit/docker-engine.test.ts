@@ -94,7 +94,7 @@ describe("an engine that answers strangely", () => {
   });
 });
 
-test.for([
+test.for<[message: string, expected: object | undefined]>([
   ["Container abc is not paused", undefined],
   ["Cannot unpause container abc: cannot resume a running process: unknown", undefined],
   ["Cannot unpause container abc: the freezer broke", { code: "ENGINE_FAILED" }],

@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { folderSignal, followJsonLines } from "../../src/wire/growing-lines.ts";
+import { followJsonLines, watchFolderForChanges } from "../../src/wire/growing-lines.ts";
 import { test } from "../fakes/folders.ts";
 
 const maxLineLength = 64;
@@ -73,7 +73,7 @@ describe("the lines of a file that grows", () => {
 
 describe("the bell of a folder", () => {
   test("rings at a change, long before it rings by itself", async ({ folder }) => {
-    using changes = folderSignal(folder, { everyMs: 600_000 }, new AbortController().signal);
+    using changes = watchFolderForChanges(folder, { everyMs: 600_000 }, new AbortController().signal);
 
     writeFileSync(join(folder, "journal"), "");
 
@@ -82,7 +82,7 @@ describe("the bell of a folder", () => {
 
   test("rings with the signal, and by itself where there is no folder to watch", async ({ folder }) => {
     const stopping = new AbortController();
-    using changes = folderSignal(join(folder, "none"), { everyMs: 1 }, stopping.signal);
+    using changes = watchFolderForChanges(join(folder, "none"), { everyMs: 1 }, stopping.signal);
 
     await changes.wait();
     stopping.abort();

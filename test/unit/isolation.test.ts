@@ -74,7 +74,11 @@ describe("what a runtime isolates", () => {
   });
 
   test.each([
-    ["capabilities", { capabilities: "00000000a80425fb" }, "an agent would have capabilities"],
+    [
+      "capabilities",
+      { capabilities: "00000000a80425fb" },
+      "the agent's processes would have Linux capabilities",
+    ],
     ["privileges to gain", { noNewPrivileges: false }, "an agent could gain privileges"],
     ["no seccomp", { seccomp: 0 }, "the sandbox has no seccomp filter"],
   ])("%s on the engine's kernel: not confined", (_name, change, problem) => {

@@ -440,7 +440,7 @@ export interface Heartbeat {
   };
 }
 /**
- * `completed` and `failed` are the last message of an attempt; `stopped` ends only a run. Journalled.
+ * An attempt ends with `completed` or `failed`; `stopped` ends a run of the adapter, and the attempt continues later. Journalled.
  */
 export interface Completion {
   readonly type: "completion";
