@@ -79,6 +79,8 @@ export async function* readArchive(
   let bytesLeft = limits.bytes;
   let passedOverLeft = passedOverShare * limits.bytes;
   let unnamedCount = 0;
+  /** Folders without entries of their own that so far hold only entries that were left out. */
+  const unannounced = new Set<string>();
   let path = "";
 
   try {
@@ -92,7 +94,8 @@ export async function* readArchive(
         const rest = { bytes: header.size, isOver: false };
         const { size } = header;
         const content = contentOf(bytes, rest, path);
-        yield { ...verdict, mode: maskMode(verdict.kind, header.mode), size, content };
+        const newFolders = [...announce(verdict.path), ...verdict.newFolders];
+        yield { ...verdict, newFolders, mode: maskMode(verdict.kind, header.mode), size, content };
         rest.isOver = true;
         await bytes.skip(rest.bytes + paddingOf(size), path);
         continue;
@@ -146,10 +149,24 @@ export async function* readArchive(
     if ("excess" in claimed) return { kind: "last", reason: claimed.excess };
 
     if (path === "") return null;
-    if (typeof kind !== "string") return { kind: "barred", reason: `the entry is ${kind.other}` };
-    if (!fits) return { kind: "missed", reason: tooMuch(limits) };
+    if (typeof kind !== "string" || !fits) {
+      for (const folder of claimed.newFolders) unannounced.add(folder);
+      if (typeof kind !== "string") return { kind: "barred", reason: `the entry is ${kind.other}` };
+      return { kind: "missed", reason: tooMuch(limits) };
+    }
     bytesLeft -= header.size;
     return { kind, path, newFolders: claimed.newFolders };
+  }
+
+  /** Returns the folders of this path that no yielded entry has announced yet, outermost first. */
+  function announce(entryPath: string): string[] {
+    const folders: string[] = [];
+    for (let end = entryPath.indexOf("/"); end >= 0; end = entryPath.indexOf("/", end + 1)) {
+      const folder = entryPath.slice(0, end);
+      if (unannounced.delete(folder)) folders.push(folder);
+    }
+    if (unannounced.delete(entryPath)) folders.push(entryPath);
+    return folders;
   }
 
   async function skipSparseMap(): Promise<void> {

@@ -305,6 +305,16 @@ describe("an archive made to do harm is refused whole, and nothing of it stays:"
     expect(picture(below)).toEqual(before);
   });
 
+  test("a link that is left out takes no file of its folder along", async ({ folder: below }) => {
+    const { into } = ground(below);
+    const archive = [part({ name: "a/b/link", type: "2", link: "x" }), ...plain("a/b/file")];
+
+    const { files, leftOut } = await unpackArchive(inPieces(archive), { into, limits, leaveOut: true });
+
+    expect(files).toEqual(["a/b/file"]);
+    expect(leftOut).toMatchObject([{ kind: "barred", path: "a/b/link" }]);
+  });
+
   test("and its name is cut in what is told of it", async ({ folder: below }) => {
     const name = `../${"😀".repeat(250)}`;
 
