@@ -42,17 +42,24 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
     // The kernel may refuse to freeze what changes too quickly, and the engine may wait for such a beginning without an end.
     await container.pause({ abortSignal: AbortSignal.timeout(thawMs) }).catch(() => {});
     const thawing = container.unpause({ abortSignal: AbortSignal.timeout(thawMs) });
-    const isStuck = await thawing.then(
+    const hasNoAnswer = await thawing.then(
       () => false,
       ({ statusCode }: { readonly statusCode?: number }) => statusCode === undefined,
     );
-    if (isStuck) {
+    if (hasNoAnswer && (await isPaused(id))) {
       const disposed = undo.move();
       return { id, [Symbol.asyncDispose]: () => disposed.disposeAsync() };
     }
+    // In another deadlock the engine believes that the container runs.
+    if (hasNoAnswer) await killStartingPrograms(id);
     await Promise.allSettled(begun);
   }
   throw new Error(`none of ${tries} pauses met a beginning`);
+}
+
+async function isPaused(id: string): Promise<boolean> {
+  const found = await docker.listContainers({ all: true, filters: { id: [id], status: ["paused"] } });
+  return found.length > 0;
 }
 
 async function outputIn(id: string, at: Containers): Promise<string> {
