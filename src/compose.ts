@@ -34,15 +34,10 @@ import type { FileToTrust } from "./swarm/trust-files.ts";
 export interface ComposeOptions {
   readonly env: Environment;
   readonly folder: string;
-  /**
-   * The command line of this process. If this process holds a lock, other processes show this text to name
-   * the holder.
-   */
+  /** The command line of this process. Other processes show it to name the holder of a lock. */
   readonly command: string;
   readonly flags: SettingsFile;
-  /**
-   * Called with the name of each crash point: a place in the program at which a test may kill the process.
-   */
+  /** Called at each crash point: a place in the program at which a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
@@ -93,9 +88,7 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /**
-   * The state lock of the owner. A kernel lock needs no fencing, because no other process can break the lock.
-   */
+  /** The state lock of the owner. A kernel lock needs no fencing: no other process can break it. */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -176,10 +169,7 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /**
-   * Returns the swarm's state, or null if there is none. Throws PROJECT_MOVED if the state belongs to another
-   * project. Sends no request to an engine if the repository has never used swarm.
-   */
+  /** Returns the swarm's state, or null. Throws PROJECT_MOVED if the state belongs to another project. */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
