@@ -94,7 +94,7 @@ export function openHostInbox({
     receive(message, listener) {
       const type = typeOf(message);
       if (type === null || !hostMessageTypes.includes(type))
-        return complain("ignored a line from the owner that is not a message");
+        return complain("the adapter ignored a line from the owner, because the line is not a message");
       const problem =
         (isDeeperThan(message, maxDepth)
           ? `the message is nested deeper than ${maxDepth} levels`

@@ -123,12 +123,12 @@ export async function failLargeStory(
   const { id } = start.story;
   const kept =
     pathsToLeaveOut.length > 0
-      ? "All other changes of the story are kept"
-      : "Only the commits of the story are kept";
+      ? "swarm keeps all other changes of the story"
+      : "swarm keeps the story's commits, and discards its uncommitted changes";
   const payload = {
     storyId: id,
     kind: "text",
-    summary: cutText(`resetting the work folder of ${id}: ${message}`, 300),
+    summary: cutText(`resetting the work folder after the story ${id}: ${message}`, 300),
   } as const;
   await deps.appendToJournal({ type: "activity", payload });
   return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
@@ -144,7 +144,7 @@ export async function failStoryAfterGitFailure(
   failure: GitFailure,
 ): Promise<StoryEnd> {
   const message = cutText(
-    `git failed on the files that the story left in the work folder: ${failure.message}`,
+    `git could not process the story's files in the work folder: ${failure.message}`,
     1_900,
   );
   // Stops the whole task: a full disk fails every other story, too, and the completed work may need the space that is

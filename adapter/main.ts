@@ -53,7 +53,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   async tail() {
     const options = parseTail(args);
     if (options === null) {
-      reportProblem("tail accepts --follow, and --last with a number of earlier lines");
+      reportProblem("tail accepts the flags --follow and --last <number of earlier lines>");
       return 2;
     }
     await tailJournal(sandboxPaths, options, say);

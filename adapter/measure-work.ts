@@ -80,7 +80,7 @@ async function measure(
       if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
       const file = { path, bytes: Number(size), diskBytes: Number(blocks) * blockBytes };
       files += 1;
-      const topFolder = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the repository's top folder";
+      const topFolder = path.includes("/") ? `${path.split("/", 1)[0]}/` : "the repository's root folder";
       if (countByTopFolder.size < maxNamed || countByTopFolder.has(topFolder))
         countByTopFolder.set(topFolder, (countByTopFolder.get(topFolder) ?? 0) + 1);
       if (file.bytes > workFileBytes) large.push(file);
@@ -131,7 +131,7 @@ function nameOf(path: string): string {
 }
 
 const remedy = (setting: string): string =>
-  `add files that do not belong in a commit to .gitignore, or raise the setting ${setting}`;
+  `add to .gitignore the files that should not be committed, or raise the setting ${setting}`;
 
 /** Reads the size of each file in the base commit. The map's keys are the raw bytes of the paths. */
 async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, string>> {

@@ -45,7 +45,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
     );
   if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
   else if ((await git.runForExitCode(["rev-parse", "--git-dir"])) !== 0)
-    throw new FatalWorkerError("GIT_CLONE_FAILED", `there is no repository in ${folder}`);
+    throw new FatalWorkerError("GIT_CLONE_FAILED", `the folder ${folder} contains no git repository`);
 
   const base = request.knownBase ?? request.baseCommit ?? (await headOf(request));
   if ((await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0)
@@ -119,7 +119,7 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
   if (head === null)
     throw new FatalWorkerError(
       "GIT_CHECKOUT_FAILED",
-      "the repository has no commit that the work can start from",
+      "the repository has no commit from which the task can start",
     );
   return head;
 }
@@ -152,7 +152,7 @@ async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: Works
     if (base !== null && (await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
     const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
     const start = base ?? first;
-    if (!start) throw new Error("the bundle has no branch");
+    if (!start) throw new Error("the git bundle contains no branch");
     await git.run(["checkout", "--quiet", "--detach", start]);
   });
 }

@@ -86,7 +86,7 @@ export function describeEnd(end: ProgramEnd): string {
     case "deadline":
       return `took longer than ${formatDuration(end.ms)}`;
     case "halted":
-      return "was ended because the adapter stops all work";
+      return "was killed because the adapter is stopping all programs";
     case "not-begun":
       return `could not be started: ${end.why}`;
   }

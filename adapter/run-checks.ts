@@ -76,7 +76,7 @@ export async function runChecks(
     if (exitCode !== 0) {
       const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
       const result =
-        resultOf(exitCode, limitMs) + (lacked === null ? "" : `, the sandbox ran out of ${lacked}`);
+        resultOf(exitCode, limitMs) + (lacked === null ? "" : `; the sandbox ran out of ${lacked}`);
       return { results, failed: { command, result, output: truncateTextStart(output, forAgent), lacked } };
     }
   }

@@ -110,7 +110,7 @@ async function executeRequest(
   const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
   if (!agent)
-    throw new FatalWorkerError("REQUEST_INVALID", "the task request names an unknown kind of agent");
+    throw new FatalWorkerError("REQUEST_INVALID", "the task request contains an unknown kind of agent");
   const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
   const limits = limitsOf(request);
@@ -281,7 +281,10 @@ async function readTaskFile(
     deadline,
   });
   if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
-    throw new FatalWorkerError("TASK_FILE_NOT_FOUND", `there is no file ${taskFilePath} in the repository`);
+    throw new FatalWorkerError(
+      "TASK_FILE_NOT_FOUND",
+      `the repository does not contain the file ${taskFilePath}`,
+    );
   const { stdout } = read;
   try {
     return JSON.parse(stdout);

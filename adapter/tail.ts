@@ -1,7 +1,7 @@
 import { maxLineBytesToHost } from "../src/domain/acp-messages.ts";
 import { cleanText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
-import { watchFolderForChanges, followJsonLines, type JsonLineFollower } from "../src/wire/growing-lines.ts";
+import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../src/wire/growing-lines.ts";
 import { journalPath, type SandboxPaths } from "./places.ts";
 
 export interface TailJournalOptions {

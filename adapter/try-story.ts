@@ -34,7 +34,8 @@ export async function runStoryUntilChecksPass(
       const pauses = clock.pauses;
       const end = await deps.runTurn(turn, signal);
       signal.throwIfAborted();
-      if (end.kind === "interrupted") throw new Error("A turn was interrupted, but no signal was aborted");
+      if (end.kind === "interrupted")
+        throw new Error("The agent's turn was interrupted, but no abort signal was triggered");
       if (end.kind === "failed") {
         const isFree = clock.pauses > pauses;
         if (

@@ -3,7 +3,7 @@ export class TimeLimitReached extends Error {
   readonly ms: number;
 
   constructor(ms: number) {
-    super(`The time limit of ${ms} ms is over`);
+    super(`The time limit of ${ms} ms has expired`);
     this.name = "TimeOver";
     this.ms = ms;
   }

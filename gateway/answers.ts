@@ -45,7 +45,7 @@ export const bufferFullAnswer: ErrorAnswer = {
   ...{
     status: 429,
     type: "rate_limit_error",
-    message: "the gateway has no memory for this request now",
+    message: "the gateway has no free memory for this request at the moment",
     retryAfterSeconds: 1,
   },
 };

@@ -125,7 +125,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
       ...{
         status: 429,
         type: "rate_limit_error",
-        message: "too many concurrent calls for the rest of the budget",
+        message: "the remaining budget is too small for more concurrent calls",
       },
       retryAfterSeconds: 5,
     });

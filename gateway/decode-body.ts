@@ -61,7 +61,8 @@ function wholly(decode: unknown): Decode {
       readonly buffer: Uint8Array;
       readonly engine: { bytesWritten: number };
     };
-    if (engine.bytesWritten !== bytes.length) throw new Error("Bytes follow the first compressed frame");
+    if (engine.bytesWritten !== bytes.length)
+      throw new Error("The body contains bytes after the first compressed frame");
     return buffer;
   };
 }

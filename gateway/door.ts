@@ -131,7 +131,10 @@ export async function openServer(
       return refuse("form", 505, "invalid_request_error", "the gateway accepts HTTP/1.1 only");
     }
     if (!admitted.isReady)
-      return sendErrorAnswer(response, unavailableAnswer("the owner has admitted no worker yet"));
+      return sendErrorAnswer(
+        response,
+        unavailableAnswer("the owner has not admitted any worker to the gateway yet"),
+      );
     if (worker === null) {
       refusals.refuse(null, what, "token");
       return sendErrorAnswer(response, forbiddenAnswer(unknownToken));

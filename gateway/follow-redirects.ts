@@ -46,11 +46,11 @@ export async function followRedirects(
     answer.body.on("error", () => {}).destroy();
     const next = URL.parse(answer.headers.location ?? "", url.href);
     if (next === null || answer.headers.location === undefined)
-      return refused("not-allowed", `${mirror.name} redirects without a valid target`);
+      return refused("not-allowed", `${mirror.name} sent a redirect without a valid Location header`);
     if (!isFollowed || question.method === "POST") return movedWithin(mirror, answer.status, next);
     if (followed === maxRedirects) return refused("not-allowed", `${mirror.name} redirects too often`);
     if (next.origin !== home && next.protocol !== "https:")
-      return refused("not-allowed", `${mirror.name} redirects to a host without TLS`);
+      return refused("not-allowed", `${mirror.name} redirects to a URL without TLS`);
     url = new URL(`${next.origin}${next.pathname}${next.search}`);
   }
 }
@@ -59,7 +59,7 @@ function movedWithin(mirror: Mirror, status: number, next: URL): RedirectResult 
   const beginning = registryUrlOf(mirror);
   const target = `${next.origin}${next.pathname}${next.search}`;
   if (!target.startsWith(`${beginning}/`))
-    return refused("not-allowed", `${mirror.name} redirects to another host`);
+    return refused("not-allowed", `${mirror.name} redirects to a URL outside its own base URL`);
   return { kind: "moved", status, rest: target.slice(beginning.length) };
 }
 

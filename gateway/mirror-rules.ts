@@ -71,7 +71,12 @@ export function judgeMirrorRequest(
 ): AllowedMirrorRequest | RefusedMirrorRequest {
   const { method, rest, headers } = request;
   const kind = mirrorKind(mirror.name);
-  if (!isPlain(kind, rest)) return refused("path", 400, "the path of the request is ambiguous");
+  if (!isPlain(kind, rest))
+    return refused(
+      "path",
+      400,
+      "the request's URL is too long, or its path is ambiguous (for example `..`, `//` or an encoded slash)",
+    );
   if (kind === "github") return judgeGit(request);
   if (method !== "GET" && method !== "HEAD")
     return refused("method", 405, "the registry is read-only: only GET and HEAD are allowed");

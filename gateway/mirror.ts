@@ -108,7 +108,13 @@ async function ask(
   if (question.kind === "refused") return question;
   const url = addressIn(mirror, rest);
   if (url === null)
-    return { kind: "refused", why: "path", status: 400, message: "the path of the request is ambiguous" };
+    return {
+      kind: "refused",
+      why: "path",
+      status: 400,
+      message:
+        "the request's URL is too long, or its path is ambiguous (for example `..`, `//` or an encoded slash)",
+    };
 
   const { ask: put = sendUpstreamRequest } = deps;
   const sent = { url, method: question.method, headers: question.headers, body: null, signal: abandoned };
@@ -141,7 +147,7 @@ async function ask(
   );
   if (abandoned.aborted) return { kind: "gone" };
   if (body?.isTooLong())
-    return { kind: "refused", why: "form", status: 413, message: "the request's body is too long" };
+    return { kind: "refused", why: "form", status: 413, message: "the request's body is too large" };
   if (followed.kind === "refused") return { ...followed, status: 502 };
   const bytesIn = (): number => body?.bytes() ?? 0;
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
@@ -163,7 +169,7 @@ function bounded(request: IncomingMessage): {
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length;
-      done(bytes > maxBodyLength ? new Error("the request's body is too long") : null, piece);
+      done(bytes > maxBodyLength ? new Error("the request's body is too large") : null, piece);
     },
   });
   // Uses `pipe`, since `pipeline` would destroy the client's connection before the client gets the error.

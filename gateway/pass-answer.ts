@@ -52,7 +52,7 @@ export async function forwardAnswer(
     sendErrorAnswer(response, {
       status: 502,
       type: "api_error",
-      message: "the model's API sent an unreadable answer",
+      message: "the model's API sent an answer in an encoding that the gateway cannot decode",
     });
     return { ...{ status, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: true } };
   }

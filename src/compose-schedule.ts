@@ -46,7 +46,7 @@ export function composeSchedule({ env, repository, project }: ComposeScheduleDep
       if (line === null)
         throw new SwarmError("USAGE", {
           message:
-            "the command does not fit in a crontab line: the line is too long, or a value has a forbidden character",
+            "the command cannot be written as a crontab line: the line is too long, or a value has a character that crontab does not allow",
         });
       return line;
     },

@@ -178,7 +178,7 @@ export function compose({
       // The state file came with the repository, so the engine, workers and texts in it are not this user's.
       throw new SwarmError("PROJECT_MOVED", {
         was: `project ${state.project.id}`,
-        is: "a folder without a project identity of swarm",
+        is: "a folder in which swarm has stored no project id",
       });
     }
     const { id } = await project();

@@ -122,6 +122,6 @@ function judgeExit(exit: { readonly code: number; readonly stderrTail: string } 
   const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
   const message = exit
     ? `the agent exited with code ${exit.code}${signal} and without an answer${detail}`
-    : "the agent closed its output without an answer";
+    : "the agent closed its standard output before it answered a request";
   return createTurnFailure("AGENT_CRASH", "story", message);
 }

@@ -30,7 +30,7 @@ export function judgeClaudeRun(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
     return exit.manner === "stopped" ? crashed("the adapter stopped the agent") : judgeError(facts, result);
   if (result.deniedTools.length > 0)
     return crashed(
-      `the agent was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and continued without these tools`,
+      `the agent was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and the agent continued without these tools`,
     );
   if (exit.manner === "by-itself" && exit.code !== 0)
     return crashed(`the agent reported success but exited with code ${exit.code}${lastStderrLine(exit)}`);
@@ -52,7 +52,7 @@ function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
   const words = result.text === "" ? "" : `: ${cleanText(result.text, 300)}`;
   switch (result.terminalReason) {
     case "max_turns":
-      return reached("story", "the agent used up its limit of turns");
+      return reached("story", "the agent reached its maximum number of turns");
     case "budget_exhausted":
       return reached("story", "the agent used up its budget");
     case "prompt_too_long":

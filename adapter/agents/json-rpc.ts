@@ -25,7 +25,7 @@ export class RpcError extends Error {
 /** Thrown when the agent's program ends before it has answered a request. */
 export class RpcClosedError extends Error {
   constructor() {
-    super("the agent ended without an answer");
+    super("the agent ended before it answered a request");
     this.name = "RpcClosed";
   }
 }
@@ -91,7 +91,9 @@ export function openJsonRpc(
     const id = message["id"];
     // The answer repeats the request's ID, so the adapter limits the ID to a number or a short text.
     if (id !== null && readNumberField(message, "id") === null && readIdField(message, "id") === null)
-      throw new RpcViolationError("the id of a request is neither a number nor a short text");
+      throw new RpcViolationError(
+        "the id of the agent's JSON-RPC request is neither a number nor a short string",
+      );
     const result = onRequest(method, params);
     const shown = cleanText(method.slice(0, shownMethod));
     unread += 1;
@@ -122,7 +124,7 @@ export function openJsonRpc(
       return;
     }
     const error = toJsonObject(message["error"]);
-    const words = readTextField(error, "message") ?? "the error has no message";
+    const words = readTextField(error, "message") ?? "the agent's JSON-RPC error has no message";
     waiter.reject(new RpcError(readNumberField(error, "code") ?? 0, words, error["data"]));
   }
 

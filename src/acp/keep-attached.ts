@@ -78,7 +78,7 @@ export async function stayConnectedToAdapter(
     let isJoined = false;
     let why = "the connection to the adapter ended";
     let diagnostics = (): string => "";
-    deps.onConnect(() => broken.abort(new BrokenOff("the adapter was silent on an open connection")));
+    deps.onConnect(() => broken.abort(new BrokenOff("the adapter sent no messages on an open connection")));
     try {
       await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, disconnected);
       diagnostics = channel.diagnostics;
@@ -117,7 +117,7 @@ export async function stayConnectedToAdapter(
         await deps.settled;
         void timing
           .wait(limits.closingMs, closing.signal)
-          .then(() => broken.abort(new BrokenOff("the conversation was over")))
+          .then(() => broken.abort(new BrokenOff("the conversation with the adapter has ended")))
           .catch(() => {});
       }
     } catch (error) {

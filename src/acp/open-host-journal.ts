@@ -49,7 +49,7 @@ export async function openHostJournal(
     async append(messages) {
       for (const [index, { seq }] of messages.entries())
         if (seq !== next + index)
-          throw new Error(`The journal must continue with message ${next + index}, not ${seq}`);
+          throw new Error(`The journal's next message must have the number ${next + index}, not ${seq}`);
       next += messages.length;
       await lines
         .add(...messages.map((message) => JSON.stringify(message)))
@@ -85,7 +85,10 @@ async function replay(
     }
   }
   if (known.lastSeq !== lines.count)
-    fail(file, new Error(`the journal has ${lines.count} lines, but ends with message ${known.lastSeq}`));
+    fail(
+      file,
+      new Error(`the journal has ${lines.count} lines, but its last message has the number ${known.lastSeq}`),
+    );
   return { ...known, helloContent: null };
 }
 

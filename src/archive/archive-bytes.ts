@@ -33,7 +33,7 @@ export function archiveBytes(archive: AsyncIterable<Uint8Array>): ArchiveBytes {
 
   async function take(maxBytes: number, entry: string): Promise<Uint8Array> {
     const taken = await next(maxBytes);
-    if (!taken) throw archiveRefusedError(entry, "the archive ends too early");
+    if (!taken) throw archiveRefusedError(entry, "the archive is truncated");
     return taken;
   }
 

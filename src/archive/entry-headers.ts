@@ -50,7 +50,10 @@ export async function readEntryHeader(
     const header = parseHeader(await bytes.read(blockBytes, previous));
     if (!header) {
       if (["L", "K", "x"].some((type) => contentByPrelude.has(type)))
-        throw archiveRefusedError(previous, "no entry follows the last header");
+        throw archiveRefusedError(
+          previous,
+          "the archive ends after an extended header, without the entry that the header describes",
+        );
       await readEnd(bytes, previous);
       return undefined;
     }
@@ -60,7 +63,7 @@ export async function readEntryHeader(
     // Refuse a second header of the same type. Otherwise an archive could consist of an endless series of
     // headers.
     if (contentByPrelude.has(header.type))
-      throw archiveRefusedError(formatEntryName(header.name), `the entry has a second ${what}`);
+      throw archiveRefusedError(formatEntryName(header.name), `the entry has more than one ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)
       throw archiveRefusedError(
@@ -111,7 +114,7 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
 /** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
 async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
   if (!isAllZeroBytes(await bytes.read(blockBytes, previous)))
-    throw archiveRefusedError(previous, "a single block of zeros follows the entry, instead of two");
+    throw archiveRefusedError(previous, "the archive has one block of zeros after the entry instead of two");
 
   let left = maxTailBytes;
   for (let piece = await bytes.next(left); piece; piece = await bytes.next(left)) {

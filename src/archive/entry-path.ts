@@ -23,7 +23,7 @@ export function parseEntryPath(name: Uint8Array): string {
   const path = written.replace(/^\.\//, "").replace(/(?<=[^/])\/$/, "");
   if (/^(?:\/|\\|[a-z]:[\\/])/i.test(path)) throw refuse("the name is an absolute path");
   for (const component of path.split("/")) {
-    if (component === "..") throw refuse("the name leads out of the archive's folder");
+    if (component === "..") throw refuse("the name has a `..` component");
     if (component === "" || component === ".") throw refuse("the name has an empty or `.` component");
   }
   return path;

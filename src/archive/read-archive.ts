@@ -229,7 +229,8 @@ async function* contentOf(
   path: string,
 ): AsyncGenerator<Uint8Array> {
   while (rest.bytes > 0) {
-    if (rest.isOver) throw new Error(`The content of ${path} was requested after the next entry`);
+    if (rest.isOver)
+      throw new Error(`The content of ${path} was requested after the reader had moved to the next entry`);
     const piece = await bytes.take(rest.bytes, path);
     rest.bytes -= piece.length;
     yield piece;

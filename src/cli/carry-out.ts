@@ -46,7 +46,7 @@ export async function runWithProgress<Result>(
   const stopNow = new AbortController();
   const ask = (): void => {
     output.note(
-      "Stopping: agents may end their turn, within one minute, and their work is kept. A second Ctrl-C stops the containers now.",
+      "Stopping: agents have one minute to end their turn, and swarm keeps their work. A second Ctrl-C stops the containers at once.",
     );
     halt.abort({ reason: "the user asked to stop", graceMs });
   };
@@ -61,7 +61,7 @@ export async function runWithProgress<Result>(
     until &&
     callAtTime(until.at, () => {
       output.note(
-        `The time limit --until ${until.text} is reached: no more workers start, agents may end their turn, and their work is kept.`,
+        `The time limit --until ${until.text} is reached: swarm starts no more workers, agents have ten minutes to end their turn, and swarm keeps their work.`,
       );
       halt.abort({ reason: `the time limit --until ${until.text} is reached`, graceMs: nightGraceMs });
     });

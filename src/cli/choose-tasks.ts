@@ -46,13 +46,13 @@ export async function chooseTasks(
   let problem = "";
   for (let count = 0; count < maxAnswers; count += 1) {
     const answer = await output.ask(
-      "Which task files? Type 1,3 or 1-4 or names, a for all, nothing for none:",
+      "Which task files? Type numbers (1,3 or 1-4), names, or a for all; press only Enter for none:",
     );
     const choice = parseChoice(answer ?? "", tasks);
     if (choice.kind === "chosen") return choice.files;
     if (choice.kind === "none") {
       output.next(
-        "`swarm start --all` carries out all task files, `swarm plan` shows them with their stories",
+        "`swarm start --all` carries out all task files, `swarm plan` shows the task files with their stories",
       );
       return [];
     }
@@ -102,7 +102,7 @@ function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedT
   if (from !== undefined && to !== undefined) {
     const range = tasks.slice(Math.max(0, Number(from) - 1), Number(to));
     if (Number(from) < 1 || Number(to) > tasks.length || range.length === 0)
-      return `${word} is not a range between 1 and ${tasks.length}`;
+      return `${word} is not a range of numbers from 1 to ${tasks.length}`;
     const left = range.filter((task) => runnable.includes(task));
     return left.length > 0
       ? left

@@ -84,7 +84,7 @@ export const commands: readonly Command[] = [
   {
     name: "resume",
     group: "START",
-    description: "continue the workers of this swarm that have not completed or failed",
+    description: "continue the workers of this swarm that have neither completed nor failed",
     options: [...unattendedFlags, detachFlag, ...ownerFlags],
     takesProgram: true,
     settings: flagSettings,
@@ -109,12 +109,12 @@ export const commands: readonly Command[] = [
   {
     name: "status",
     group: "WATCH",
-    description: "show the swarm of this worktree, compared with its engine",
+    description: "show the swarm of this worktree, and where its state differs from the engine",
     options: [
       ["-w, --watch", "show the status again after each change, until all workers have ended"],
       [
         "--exit-status",
-        "exit with 0 if all workers completed, 5 if some failed, 7 if limits ended some, 8 if unfinished, 3 if no engine answered",
+        "exit with 0 if all workers completed, 5 if workers failed, 7 if limits ended workers, 8 if workers are unfinished, 3 if no engine answered",
       ],
     ],
     load: async () => (await import("./commands/status.ts")).statusCommand,
@@ -169,7 +169,7 @@ export const commands: readonly Command[] = [
   {
     name: "pause [workers...]",
     group: "STEER",
-    description: "pause the named workers, or all workers: their containers are frozen",
+    description: "freeze the containers of the named workers, or of all workers",
     load: async () => (await import("./commands/steer.ts")).pauseCommand,
   },
   {
@@ -182,14 +182,14 @@ export const commands: readonly Command[] = [
     name: "shell <worker> [command...]",
     group: "STEER",
     description:
-      "open a shell in a running worker's sandbox as the agent's user, or run a command: shell login -- git status",
+      "open a shell in a running worker's sandbox as the agent's user, or run a command, for example in the worker `login`: shell login -- git status",
     forwardsArguments: true,
     load: async () => (await import("./commands/shell.ts")).shellCommand,
   },
   {
     name: "diff <worker>",
     group: "REVIEW",
-    description: "show a worker's changes, as imported into this repository",
+    description: "show a worker's changes that were imported into this repository",
     options: [["--stat", "show only the changed files with line counts"]],
     load: async () => (await import("./commands/diff.ts")).diffCommand,
   },
@@ -220,7 +220,7 @@ export const commands: readonly Command[] = [
   {
     name: "cleanup [workers...]",
     group: "UPKEEP",
-    description: "remove from the engine what is left of workers whose work is in the repository",
+    description: "remove the containers, volumes and networks of workers whose work is in the repository",
     options: [
       ["--all", "also remove the files of archived swarms: journals, requests, old states"],
       [
@@ -266,7 +266,7 @@ export const commands: readonly Command[] = [
       },
       {
         name: "status",
-        description: "show whether the private engine runs, and its endpoint",
+        description: "show the private engine's endpoint, and whether the engine runs",
         load: async () => (await import("./commands/engine.ts")).engineStatusCommand,
       },
     ],
@@ -293,7 +293,7 @@ export const commands: readonly Command[] = [
   {
     name: "hook <event>",
     group: "OTHER",
-    description: "answer Claude Code's hooks: pre-tool-use, session-start, post-tool-use",
+    description: "handle the hook events of Claude Code: pre-tool-use, session-start, post-tool-use",
     options: [
       ["--plugin <folder>", "the path of the plugin's folder, as Claude Code passes it to hooks"],
       ["--explain", "with pre-tool-use: print the decision about a tool call and the reason as text"],
@@ -320,7 +320,7 @@ export const commands: readonly Command[] = [
       },
       {
         name: "validate",
-        description: "let Claude Code validate the plugin, and test the hook with sample calls",
+        description: "validate the plugin with Claude Code, and test the plugin's hook with sample calls",
         load: async () => (await import("./commands/plugin.ts")).pluginValidateCommand,
       },
       {

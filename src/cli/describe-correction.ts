@@ -7,7 +7,7 @@ export function describeCorrection({ from, action }: Correction): string {
     case "set-status":
       return `recorded as ${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
     case "clear-creating":
-      return "the creation of the container was interrupted and left nothing behind";
+      return "the creation of the container was interrupted, and the container does not exist";
     case "adopt":
       return `the worker's container is now ${action.containerId.slice(0, 12)}`;
     case "collect-then-judge":
@@ -15,7 +15,7 @@ export function describeCorrection({ from, action }: Correction): string {
     case "collect":
       return "the worker has commits that are not collected yet";
     case "publish":
-      return "the worker's commits are collected, but the branch was not moved yet";
+      return "the worker's commits are collected, but the worker's branch does not contain the commits yet";
     case "report":
       return action.note;
   }
@@ -38,7 +38,7 @@ export function describeShown(
         : `the container has exited; the owner (pid ${ownerPid}) is collecting the worker's commits`;
     case "collect":
     case "publish":
-      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `the owner (pid ${ownerPid}) will collect the commits and move the branch`}`;
+      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `the owner (pid ${ownerPid}) will collect the commits and update the worker's branch`}`;
     case "set-status":
     case "clear-creating":
     case "adopt":

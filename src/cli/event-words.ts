@@ -53,8 +53,8 @@ const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
     stopping: (facts) => `stopping${because(facts)}`,
     wish: (facts) =>
       `command to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
-    appended: (facts) => `appended to the swarm${because(facts)}`,
-    kept: () => "the worker's container was stopped, and is kept with its files",
+    appended: (facts) => `added to the running swarm${because(facts)}`,
+    kept: () => "the worker's container was stopped; swarm keeps the container and its files",
     removing: (facts) => `the worker's container is being removed${because(facts)}`,
     removed: () => "the worker's container was removed",
     gateway: (facts) => gatewayWords(facts),

@@ -22,5 +22,5 @@ export function nextSandboxStep(records: readonly Listed[]): string {
   if (making !== undefined) return "run `swarm sandbox ls` again: a sandbox is being created";
   return latest === undefined
     ? "`swarm sandbox up`"
-    : `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${latest.id}\` removes the rest of the last sandbox`;
+    : `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${latest.id}\` removes the latest sandbox from the engine`;
 }

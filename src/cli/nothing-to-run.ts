@@ -17,9 +17,12 @@ export function nothingToRun(
     return { why: "this repository has no task file", next: "`swarm init` writes an example task file" };
   const again = `\`swarm start ${named.length > 0 ? named.map(quoteForShell).join(" ") : "--all"} --again\``;
   if (others.length === 0)
-    return { why: `${first.file} ${first.why.replace(/;.*$/, "")}`, next: `${again} carries it out again` };
+    return {
+      why: `${first.file} ${first.why.replace(/;.*$/, "")}`,
+      next: `${again} carries out this task file again`,
+    };
   return {
     why: `all ${formatCount(tasks.length, "task file")} were already carried out with the same content`,
-    next: `${again} carries them out again`,
+    next: `${again} carries out the task files again`,
   };
 }

@@ -56,7 +56,7 @@ type Run = (command: Command, args: CommandArguments, options: CommandOptions) =
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
-      "Runs task files with coding agents, each in its own sealed container. The results are verified git branches.",
+      "Runs task files with coding agents. Each agent works in its own sealed container, and its result is a verified git branch.",
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")

@@ -43,7 +43,7 @@ export const sandboxCommands: readonly Command[] = [
   },
   {
     name: "logs [sandbox]",
-    description: "show the output of the sandbox's last task, in order",
+    description: "show the output of the sandbox's last task, in the order in which the task wrote it",
     options: [
       ["-f, --follow", "follow the output until the task ends"],
       ["--stdout", "show only this output stream"],
@@ -116,7 +116,7 @@ export const imageCommands: readonly Command[] = [
   },
   {
     name: "explain",
-    description: "show the inputs of the images, and their changes since the last build",
+    description: "show the inputs of the images, and which inputs have changed since the last build",
     options: [...imageFlags, engineFlag],
     settings: flagSettings,
     load: async () => (await import("./commands/image.ts")).imageExplainCommand,

@@ -18,7 +18,7 @@ export const settingFlags: readonly Flag[] = [
   ["--isolation <level>", "the minimum isolation of sandboxes: auto, shared-kernel, userns or strong"],
   [
     "--network <name>",
-    "the network of the sandboxes: gateway (default), none, or, without filtering, bridge or the name of a network of the engine",
+    "the network of the sandboxes: gateway (default), none, or an unfiltered network: bridge or the name of one of the engine's networks",
   ],
   [
     "--allow <host>",

@@ -15,7 +15,7 @@ export const unattendedFlags: readonly Flag[] = [
   ["--then <what>", "what to do when all workers have ended: merge"],
   [
     "--notify <command>",
-    "how to notify you when all workers have ended or a worker needs your attention: a command that receives JSON, webhook:URL or desktop",
+    "how to notify you when all workers have ended or a worker needs your attention: desktop, webhook:URL, or a command that receives JSON",
   ],
 ];
 

@@ -86,7 +86,7 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
       (record.denied ?? []).map((denied) => `${workerSlug(record)} ${describeDeniedRequest(denied)}`),
     ),
     ...orphans.map(
-      (name) => `${cleanText(name)}: a container of this worktree without a record in the state file`,
+      (name) => `${cleanText(name)}: this container of the worktree has no record in the state file`,
     ),
   ];
 }

@@ -76,7 +76,10 @@ export function findBreaches(
   }
   for (const { name, path, readOnly } of spec.volumes) {
     const mount = Mounts.find(({ Destination }) => Destination === path);
-    refuse(readOnly && mount && mount.RW !== false, `the read-only volume ${name} is writable at ${path}`);
+    refuse(
+      readOnly && mount && mount.RW !== false,
+      `the volume ${name} is writable at ${path}, but swarm requested a read-only volume`,
+    );
   }
   const requested = spec.nameServer === undefined ? "" : spec.nameServer;
   refuse(
@@ -96,7 +99,7 @@ export function findBreaches(
   refuse(host.IpcMode !== "private", `the container shares its IPC namespace: ${host.IpcMode}`);
   refuse(host.UTSMode, `the container shares its host name: ${host.UTSMode}`);
   refuse(host.UsernsMode, `the container's user namespace is ${host.UsernsMode}`);
-  refuse(host.CgroupParent, `the container's control group is below ${host.CgroupParent}`);
+  refuse(host.CgroupParent, `the parent of the container's control group is ${host.CgroupParent}`);
   refuse(host.Runtime !== spec.runtime, `the container's runtime is ${host.Runtime}`);
   refuse(
     has(host.Devices) || has(host.DeviceRequests) || has(host.DeviceCgroupRules),
@@ -106,7 +109,7 @@ export function findBreaches(
   refuse(has(host.GroupAdd), `the container's user is in the groups ${host.GroupAdd?.join(", ")}`);
   refuse(
     host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0,
-    "the kernel would not kill the container at its memory limit",
+    "the container's processes are protected from the kernel's OOM killer",
   );
   refuse(
     host.RestartPolicy?.Name && host.RestartPolicy.Name !== "no",
@@ -150,13 +153,13 @@ function confinementBreaches(
   const found: (string | false)[] = [
     host.Privileged === true && "the container is privileged",
     unrequested.length > 0 && `the container has the capabilities ${unrequested.join(", ")}`,
-    !dropsAll && "the container keeps the engine's default capabilities",
+    !dropsAll && "the container still has the engine's default capabilities",
     unrequestedOptions.length > 0 &&
       `the container's security options were changed: ${unrequestedOptions.join(", ").slice(0, 200)}`,
     !options.some(isRequestedOption) && "the container's programs could gain privileges",
     profile !== null &&
       !options.includes(seccompOption(profile)) &&
-      "the container lacks the requested filter of system calls",
+      "the container lacks the requested seccomp profile",
     shown.length > 0 && `the container can read ${shown.join(", ")}`,
     writable.length > 0 && `the container can write to ${writable.join(", ")}`,
   ];

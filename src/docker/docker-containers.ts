@@ -40,7 +40,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
   const engineInfo = (signal?: AbortSignal) =>
-    call({ operation: "report its system information", signal }, inspectEngine);
+    call({ operation: "report system information", signal }, inspectEngine);
   const limited = createConcurrencyLimiter(async () => 2 * Math.max(1, Number((await engineInfo()).NCPU)));
   const about = (id: string, operation: string, signal?: AbortSignal) => ({
     ...{ operation, signal, container: id },
@@ -263,8 +263,8 @@ export function dockerContainers(deps: DockerDeps): Containers {
       );
       if (/runsc|gvisor|kata/.test(HostConfig.Runtime ?? ""))
         throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
-          what: "an image of the container's current files",
-          reason: `the runtime ${HostConfig.Runtime} may hide file changes of the container from the engine`,
+          what: "a new image from the container's current files",
+          reason: `with the runtime ${HostConfig.Runtime}, the engine may not see all file changes in the container`,
         });
       const changes = Object.entries(labels).map(
         ([name, value]) => `LABEL "${name}"=${JSON.stringify(value)}`,
@@ -274,7 +274,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         ...(changes.length > 0 && { changes: changes.join("\n") }),
       };
       const meaning = {
-        ...about(id, `create an image of the container ${id}`, signal),
+        ...about(id, `create an image from the container ${id}`, signal),
         ...{ limitMs: longMs, isForFrozen: true },
       };
       const { Id } = await call(meaning, (ending) =>
@@ -358,7 +358,7 @@ function unless(status: number): (error: unknown) => null {
  * paused`.
  */
 function stateIn(reason: string): string {
-  return /is (?:already )?(\w+)[^ ]*$/.exec(reason.split(",")[0] ?? "")?.[1] ?? "ended or not started";
+  return /is (?:already )?(\w+)[^ ]*$/.exec(reason.split(",")[0] ?? "")?.[1] ?? "ended or never started";
 }
 
 async function* readThrough(

@@ -82,7 +82,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
           tried: [`${endpoint}: the program that answers is not a container engine`],
         });
       }
-      const info = await askFor("report its system information", { path: "/info", signal });
+      const info = await askFor("report system information", { path: "/info", signal });
       return toInfo(endpoint, info, builderOf(ping));
     },
 

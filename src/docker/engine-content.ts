@@ -24,7 +24,7 @@ export async function countEngineContent(
 function countOf(list: unknown): number {
   if (Array.isArray(list)) return list.length;
   throw new SwarmError("ENGINE_FAILED", {
-    operation: "list its containers and volumes",
+    operation: "list all containers and volumes",
     reason: "the engine's answer is not a list",
   });
 }

@@ -62,8 +62,8 @@ async function librariesOf(program: string): Promise<ProbeFile[]> {
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
     throw new SwarmError("ENGINE_FAILED", {
-      operation: "measure the isolation of its runtimes",
-      reason: "swarm can build the probe image only on Linux with glibc",
+      operation: "check how strongly each runtime isolates containers",
+      reason: "swarm can build the image for this check only on Linux with glibc",
     });
   }
   return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => ({ from: path, to: path.slice(1) }));
@@ -98,7 +98,10 @@ async function importImage(
   for await (const chunk of stream) answer += String(chunk);
   const problem = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
   if (problem)
-    throw new SwarmError("ENGINE_FAILED", { operation: "import the probe image", reason: problem });
+    throw new SwarmError("ENGINE_FAILED", {
+      operation: "import the image that swarm uses to check the isolation",
+      reason: problem,
+    });
 }
 
 async function fill(archive: ReturnType<typeof pack>, files: readonly ProbeFile[]): Promise<void> {

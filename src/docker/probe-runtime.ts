@@ -109,7 +109,7 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
       })) as unknown as Buffer,
     );
     if (StatusCode !== 0)
-      throw new Error(stderr.trim().slice(0, 300) || `the probe exited with ${StatusCode}`);
+      throw new Error(stderr.trim().slice(0, 300) || `the isolation check exited with code ${StatusCode}`);
     return stdout;
   } finally {
     await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(removeMs) });

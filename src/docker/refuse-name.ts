@@ -8,7 +8,7 @@ export function requireSwarmName(name: string): void {
   if (!isContainerName(name))
     refuse(
       `The name ${quoted(name)}`,
-      "a name is aimi- followed by [a-z0-9-], with at most one dot near the end",
+      "a name must be aimi- followed by [a-z0-9-], and may end with a dot and 1 to 10 characters from [a-z0-9]",
     );
 }
 
@@ -17,7 +17,7 @@ export function refuseInvalidName(name: string): void {
   if (!isEngineIdOrName(name))
     refuse(
       `The id ${quoted(name)}`,
-      "an id or name has letters, digits, _, . and -, and begins with a letter or digit",
+      "an id or a name may contain only letters, digits, _, . and -, and must begin with a letter or a digit",
     );
 }
 

@@ -22,7 +22,10 @@ export function refuseUnsafeSpec({
   if (network.kind === "named") requireSwarmName(network.name);
   for (const variable of Object.keys(env))
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
-      refuse(`The variable ${JSON.stringify(variable)}`, "a variable's name has only letters, digits and _");
+      refuse(
+        `The variable ${JSON.stringify(variable)}`,
+        "a variable's name may contain only letters, digits and _, and must not begin with a digit",
+      );
   for (const [variable, value] of Object.entries(env))
     if (value.includes("\0"))
       refuse(`The variable ${variable}`, "the variable's value contains a NUL character");
@@ -37,7 +40,10 @@ export function refuseUnsafeSpec({
   // mounts.
   for (const { name, path } of volumes)
     if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
-      refuse(`The volume ${JSON.stringify(name)}`, `the runtime reserves the path ${path}`);
+      refuse(
+        `The volume ${JSON.stringify(name)}`,
+        `no volume may be mounted at ${path}, because the container runtime uses /dev, /proc and /sys`,
+      );
   if (!workdir.startsWith("/"))
     refuse(`The working folder ${JSON.stringify(workdir)}`, "the path must be absolute");
   if (command.length === 0) refuse("The command", "the command is empty");

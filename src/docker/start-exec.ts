@@ -54,7 +54,7 @@ export async function startExec(
     conflicting: (reason: string) =>
       new SwarmError("CONTAINER_NOT_RUNNING", {
         id,
-        state: /is paused/.test(reason) ? "paused" : "ended or not started",
+        state: /is paused/.test(reason) ? "paused" : "ended or never started",
       }),
   };
   const exec = await call(meaning, (ending) =>

@@ -74,15 +74,16 @@ export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>>
   VERIFY_FAILED: { by: "adapter", meaning: "a check failed, and the agent could not repair the work" },
   NOTHING_CHANGED: {
     by: "adapter",
-    meaning: "the agent changed nothing, and no check shows that no change was needed",
+    meaning: "the agent changed nothing, and no check proves that the work was already done",
   },
   HISTORY_REWRITTEN: {
     by: "either",
-    meaning: "the branch no longer contains the last good commit",
+    meaning: "the branch no longer contains the last commit that swarm accepted",
   },
   DEPENDENCY_FAILED: {
     by: "adapter",
-    meaning: "the story or the worker was skipped, because its dependency was not completed",
+    meaning:
+      "the story or the worker was skipped, because a story or worker that it depends on was not completed",
   },
   DISK_FULL: { by: "adapter", meaning: "the sandbox's disk is full, or the sandbox reached its disk limit" },
   WORK_TOO_LARGE: {
@@ -90,10 +91,10 @@ export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>>
     meaning:
       "the agent left more files, or larger files, than a task may commit; the message names the files",
   },
-  CONTAINER_OOM: { by: "either", meaning: "the sandbox used up its memory" },
+  CONTAINER_OOM: { by: "either", meaning: "the sandbox reached its memory limit" },
   PROCESSES_EXHAUSTED: {
     by: "either",
-    meaning: "the sandbox used up its limit of processes (`limits.pids`)",
+    meaning: "the sandbox reached its limit of processes (`limits.pids`)",
   },
   COLLECT_FAILED: {
     by: "host",
@@ -102,7 +103,8 @@ export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>>
   BASE_CONFLICT: { by: "host", meaning: "the results from which the worker starts conflict with each other" },
   PROOF_FAILED: {
     by: "host",
-    meaning: "in a fresh sandbox, a check fails that the task requires or that passed before the work",
+    meaning:
+      "a check failed in a fresh sandbox: the task requires this check, or the check passed before the agent's work",
   },
   CONTAINER_LOST: {
     by: "host",

@@ -63,5 +63,5 @@ function describeAllowed(words: readonly string[]): string[] {
 export function describeGatewayTransport(transport: "socket" | "network"): string {
   return transport === "socket"
     ? "sandboxes have no network and reach the gateway through a shared socket"
-    : "each sandbox has its own network, which only the gateway joins";
+    : "each sandbox has its own network, to which only the gateway is also connected";
 }

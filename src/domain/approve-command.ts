@@ -55,7 +55,7 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
       const kind = flags[word] ?? null;
       if (kind === null) continue;
       at += 1;
-      if (!fits(rest[at], kind)) return silent(`${word} needs a value of the kind: ${kind}`);
+      if (!fits(rest[at], kind)) return silent(`${word} needs a value of this kind: ${kind}`);
       continue;
     }
     if (words === null || !fits(word, words.kind))
@@ -63,7 +63,7 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
     count += 1;
   }
   if (words !== null && (count < words.least || count > words.most))
-    return silent(`the command has ${count} arguments besides its flags, which is not approved`);
+    return silent(`the command has ${count} arguments besides its flags, which is too few or too many`);
   return { kind: "allow", taskFiles, spends: spends ?? null };
 }
 

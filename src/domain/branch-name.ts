@@ -47,12 +47,12 @@ export function findBranchProblem(name: string, remotes: readonly string[]): str
     return "is a name that git reserves for its own references, for example HEAD";
   if (first === "refs" || (gitsFolders.has(first) && first !== low))
     return `begins with ${first}/, where git keeps refs that are not branches`;
-  if (/^logs\/(?:head$|refs\/)/.test(low)) return "is the name of a file that git itself uses";
+  if (/^logs\/(?:head$|refs\/)/.test(low)) return "begins with a path that git uses for its own files";
   if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(low)) return "has the form of a commit id";
   const remote = [usualRemote, ...remotes].find((each) => `${low}/`.startsWith(`${each.toLowerCase()}/`));
   return remote === undefined
     ? null
-    : `begins with ${remote}, the name of a remote, and would hide the branches of this remote`;
+    : `begins with the name of the remote ${remote}, and would hide that remote's branches`;
 }
 
 /** The hint in error messages about a branch name. */

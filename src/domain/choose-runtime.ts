@@ -50,7 +50,7 @@ export function chooseRuntime(
       } as const;
       if (failing.length === 0) return choice;
       unusable ??= choice;
-      rejectedRuntimes.push(`${runtime}: an agent's tools fail in this runtime (${failing[0]})`);
+      rejectedRuntimes.push(`${runtime}: some tools that agents use fail in this runtime (${failing[0]})`);
     } else rejectedRuntimes.push(`${runtime}: ${refusal}`);
   }
   // If the user demands a level, accept a runtime in which some of an agent's tools fail. With `auto`, do not.

@@ -20,7 +20,8 @@ export function resolveContainerPath(
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
     if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) refuse("the path leaves the working folder");
+    else if (parts.pop() === undefined)
+      refuse("`..` in the path leads outside the working folder or the root folder");
   }
   const base = absolute ? "" : workdir.replace(/\/+$/, "");
   return parts.length > 0 ? `${base}/${parts.join("/")}` : base || "/";

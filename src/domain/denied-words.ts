@@ -20,18 +20,18 @@ export function findAllowingFlag({ what, why }: Pick<DeniedRequest, "what" | "wh
 }
 
 const words: Readonly<Record<string, string>> = {
-  token: "the request had a wrong token",
+  token: "the request did not contain a valid token of the worker",
   "not-allowed": "the request is not on the allow list",
-  "no-name": "the TLS connection named no host (no SNI)",
-  "wrong-name": "the TLS connection named another host than the proxy request",
-  "not-public": "the host's IP address is not public",
-  "not-found": "the host does not exist",
+  "no-name": "the TLS handshake did not contain exactly one host name (SNI)",
+  "wrong-name": "the host name in the TLS handshake (SNI) differs from the host in the proxy request",
+  "not-public": "the IP address of the requested host is not public",
+  "not-found": "the requested host does not exist",
   "not-tls": "the connection did not use TLS",
   path: "the gateway does not serve this path",
   method: "the gateway allows only read requests to this path",
-  form: "the request was not valid",
+  form: "the request was malformed",
   budget: "the budget of the worker or of the swarm is used up",
-  unreachable: "no server answers at this address",
+  unreachable: "the gateway could not connect to the server",
 };
 
 function whyWords({ why }: DeniedRequest): string {

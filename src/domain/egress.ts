@@ -39,19 +39,19 @@ export const egressPresets: Readonly<Record<string, EgressPreset>> = {
     hosts: secure("index.crates.io", "static.crates.io"),
     mirror: null,
   },
-  go: { description: "modules of Go that its proxy already has, read only", hosts: [], mirror: "go" },
+  go: { description: "Go modules that proxy.golang.org already has, read only", hosts: [], mirror: "go" },
   maven: {
     description: "artifacts of Maven Central",
     hosts: secure("repo.maven.apache.org", "repo1.maven.org"),
     mirror: null,
   },
   debian: {
-    description: "packages of Debian, from sources with https",
+    description: "Debian packages, from APT sources with https",
     hosts: secure("deb.debian.org", "security.debian.org"),
     mirror: null,
   },
   github: {
-    description: "clone, fetch and download from GitHub, no push",
+    description: "cloning, fetching and downloading from GitHub, but no pushing",
     hosts: secure(
       "codeload.github.com",
       "raw.githubusercontent.com",
@@ -97,7 +97,7 @@ export function parseAllowList(words: readonly string[]): ParsedAllowList {
  */
 function parseHost(word: string): AllowedHost | string {
   // This check must come before `toLowerCase`, which turns the Kelvin sign (U+212A) into a `k`.
-  if (/[^\x21-\x7e]/.test(word)) return "has characters that no host name has";
+  if (/[^\x21-\x7e]/.test(word)) return "has characters that a host name cannot contain";
   if (/[/@?#\\]/.test(word)) return "has a scheme, a user or a path: write only host:port";
   if (word.includes("*")) return "has a wildcard: list each host instead";
   if (/[[\]]/.test(word) || word.split(":").length > 2)

@@ -63,11 +63,11 @@ export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     return refused("an address that begins with http:// or https://");
-  if (url.username || url.password) return refused("an address without a user name and a password");
-  if (url.search || url.hash) return refused("an address without ? and #");
+  if (url.username || url.password) return refused("an address without a user name or a password");
+  if (url.search || url.hash) return refused("an address without a query (?) and without a fragment (#)");
   if (isThisMachine(url.hostname))
     return refused(
-      "an address that a container can reach: in a container, `localhost` is the container itself, so use this machine's address in your network",
+      "an address that a container can reach: in a container, `localhost` means the container, so write this machine's network address",
     );
   return { url: url.href.replace(/\/+$/, "") };
 }
@@ -97,14 +97,14 @@ function parseAddress(
     if (option.startsWith("pass=")) {
       const passed = option.slice("pass=".length);
       if (!isModel || !/^[A-Za-z0-9_$-]{1,100}$/.test(passed) || neverPassed.has(passed.toLowerCase()))
-        return refused(`${form}, where Name is a header or a parameter that does not control the connection`);
+        return refused(`${form}, where Name is a header or a query parameter that the gateway may forward`);
       // The gateway looks up headers in lower case, and query parameters as they are written: so add both forms.
       pass.push(...new Set([passed, passed.toLowerCase()]));
       continue;
     }
     const header = parseHeader(option.slice("header=".length));
     if ("kind" in header) return header;
-    if (Object.hasOwn(headers, header.name)) return refused("an address that sets each header only once");
+    if (Object.hasOwn(headers, header.name)) return refused("each header at most once");
     headers[header.name] = header.plan;
   }
   return { kind: "address", name, ...url, headers, api, pass };

@@ -84,7 +84,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   WOULD_ASK: errorEntry(
     usage,
-    (f) => `swarm cannot ask without a terminal: ${f.question}`,
+    (f) => `swarm needs a terminal to ask this question: ${f.question}`,
     (f) => `Add ${f.flag}.`,
   ),
 
@@ -138,7 +138,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   UNTRUSTED: errorEntry(
     usage,
-    (f) => `${formatLocation(f.place)}: ${f.field} ${f.why}, but this file is not trusted`,
+    (f) => `${formatLocation(f.place)}: ${f.field} ${f.why}, but you have not trusted this file`,
     () =>
       "Review the file, then run `swarm trust`; after any later change of the file, run `swarm trust` again.",
   ),
@@ -210,7 +210,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   CONTAINER_UNKNOWN: errorEntry(
     usage,
-    (f) => `The swarm has no container ${f.name}`,
+    (f) => `The swarm has no container named ${f.name}`,
     () => "`swarm state list` shows the names of the containers.",
   ),
   CONTAINER_EXISTS: errorEntry(
@@ -225,7 +225,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   TRANSITION_REFUSED: errorEntry(
     conflict,
-    (f) => `${f.name} is ${f.from} and cannot become ${f.to}`,
+    (f) => `The status of ${f.name} is ${f.from} and cannot change to ${f.to}`,
     (f) =>
       f.allowed.length > 0
         ? `The next status after ${f.from} can be: ${f.allowed.join(", ")}.`
@@ -235,18 +235,18 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
     conflict,
     (f) => `swarm recorded this project at ${f.was}, but the project is now at ${f.is}`,
     () =>
-      "Run `swarm state repair --moved` if you moved the project, or `swarm state repair --copied` if this project is a copy and needs its own identity.",
+      "Run `swarm state repair --moved` if you moved the project, or `swarm state repair --copied` if this project is a copy that must become a separate project.",
   ),
 
   PROJECT_COPIED: errorEntry(
     conflict,
     (f) => `This project was copied, not moved: the original project is still at ${f.original}`,
-    () => "`swarm state repair --copied` gives the copy its own identity.",
+    () => "`swarm state repair --copied` registers the copy as a separate project.",
   ),
   FILE_FAILED: errorEntry(
     environment,
     (f) => `${f.file} cannot be used: ${f.reason}`,
-    () => "Check what exists at this path, its permissions and the free disk space.",
+    () => "Check the file or folder at this path, its permissions and the free disk space.",
   ),
 
   // Errors of this machine: the engine, git, Claude Code, cron
@@ -286,7 +286,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   ENGINE_UNSUPPORTED: errorEntry(
     environment,
-    (f) => `No private engine can be started on ${f.system}: ${f.reason}`,
+    (f) => `swarm cannot start a private engine on ${f.system}: ${f.reason}`,
     (f) => installHint(f.system),
   ),
   ENGINE_START_FAILED: errorEntry(
@@ -322,7 +322,7 @@ export const catalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorF
   ),
   BRANCH_REFUSED: errorEntry(
     conflict,
-    (f) => `the branch ${f.branch} cannot take the results: ${f.reason}`,
+    (f) => `swarm cannot use the branch ${f.branch} for the results: ${f.reason}`,
     () => "Name another branch with `--into`, or check out another branch first.",
   ),
 

@@ -74,10 +74,12 @@ export function reworkRequestFromMerge(
 ): ReworkRequest | null {
   const storyId = lastStory(record);
   if (storyId === null) return null;
-  const beside = others.length > 0 ? ` (above all ${others.join(", ")})` : "";
+  const beside = others.length > 0 ? ` (especially ${others.join(", ")})` : "";
   const parts = [
-    `Your work was merged with the work of others on ${cleanText(branch)}${beside}, and your working tree now contains that merge.`,
-    ...(reason ? [`Your work could not be merged as it was: ${cleanText(reason.message, 1_000)}.`] : []),
+    `swarm merged your work with other workers' work on the branch ${cleanText(branch)}${beside}. Your working tree now contains the merge.`,
+    ...(reason
+      ? [`swarm could not merge your work without changes: ${cleanText(reason.message, 1_000)}.`]
+      : []),
     ...(conflicts.length > 0
       ? [
           `Git could not merge these files and left conflict markers in them:\n${conflicts
@@ -118,9 +120,9 @@ export function reworkRequestFromFailure(
   const failed = checks.find(({ exitCode }) => exitCode !== 0);
   const why = reason ? `${reason.code}: ${reason.message}` : output;
   const message = [
-    `The attempt before this one failed: ${cleanText(why, 2_000)}`,
+    `The previous attempt failed: ${cleanText(why, 2_000)}`,
     ...(failed ? [ranWords(failed.command, failed)] : []),
-    "The changes of that attempt were undone: the repository is as it was before this story.",
+    "swarm discarded the changes of that attempt: the repository is in the state that it had before this story.",
   ].join("\n\n");
   return { storyId, message, isKept: false, checks: [] };
 }

@@ -16,7 +16,7 @@ export function serializeWithinLimit(message: object): string {
     const shorter = JSON.stringify(cutTexts(message as Json, limit));
     if (utf8ByteLength(shorter) < maxLineLength) return shorter;
   }
-  throw new Error("A message has too many fields for one line");
+  throw new Error("A message has too many fields to fit into one line");
 }
 
 function cutTexts(value: Json, limit: number): Json {

@@ -85,11 +85,11 @@ function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =
     probe;
   const found: string[] = [];
-  if (userId === 0) found.push("an agent would be root");
+  if (userId === 0) found.push("an agent would run as root");
   if (/[1-9a-f]/.test(capabilities)) found.push("the agent's processes would have Linux capabilities");
   for (const name of sharedNamespaces) found.push(`the sandbox shares the host's ${name} namespace`);
   if (level === "strong" || (level === "userns" && hasSysboxMounts(probe))) return found;
-  if (noNewPrivileges === false) found.push("an agent could gain privileges");
+  if (noNewPrivileges === false) found.push("an agent's processes could gain privileges");
   if (seccomp === 0) found.push("the sandbox has no seccomp filter");
   if (devices.length > 0)
     found.push(`the sandbox has devices of the host: ${devices.slice(0, 3).join(", ")}`);
@@ -106,10 +106,10 @@ function hasSysboxMounts({ mountTypes }: Probe): boolean {
 function falseNameOf(runtime: string, level: IsolationLevel, probe: Probe): string | null {
   if (runtime.includes("sysbox") && !(hasSysboxMounts(probe) && level === "userns")) {
     return hasSysboxMounts(probe)
-      ? "a runtime called sysbox, but root in the sandbox is root on the host"
-      : "a runtime called sysbox, but the sandbox has none of Sysbox's mounts: another runtime uses this name";
+      ? "the runtime is called sysbox, but root in the sandbox is root on the host"
+      : "the runtime is called sysbox, but the sandbox has none of Sysbox's mounts: another runtime uses this name";
   }
   if (/runsc|gvisor|kata/.test(runtime) && level !== "strong")
-    return `a runtime called ${runtime}, but the sandbox uses the kernel of the engine's host`;
+    return `the runtime is called ${runtime}, but the sandbox uses the kernel of the engine's host`;
   return null;
 }

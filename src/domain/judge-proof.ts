@@ -18,10 +18,13 @@ export function judgeProof(checks: readonly ProofCheck[]): ProofJudgement {
   const [first] = broken;
   if (first) {
     const more = broken.length > 1 ? ` (and ${formatCount(broken.length - 1, "more check")})` : "";
-    const before = first.before.exitCode === 0 ? "passed before the work" : "also failed before the work";
+    const before =
+      first.before.exitCode === 0
+        ? "but passed before the agent's work"
+        : "and also failed before the agent's work";
     return {
       verdict: "broken",
-      why: `\`${first.command}\` ${howItEnded(first)} in a fresh sandbox and ${before}${more}`,
+      why: `\`${first.command}\` ${howItEnded(first)} in a fresh sandbox ${before}${more}`,
     };
   }
   const [same] = red;

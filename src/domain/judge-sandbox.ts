@@ -87,7 +87,7 @@ function judgeEnd(
       status: "failed",
       reason: {
         code: "CONTAINER_OOM",
-        message: "the sandbox used up its memory, and its whole container was ended",
+        message: "the sandbox reached its memory limit, and the sandbox's container was ended",
       },
     };
   if (isGvisorKernelExit(isolation.runtime, exitCode))
@@ -95,7 +95,7 @@ function judgeEnd(
       status: "failed",
       reason: {
         code: "PROCESSES_EXHAUSTED",
-        message: `the sandbox's own kernel ended, as it does when more than ${limits.pids} processes run`,
+        message: `the sandbox's own kernel (gVisor) ended, probably because more than ${limits.pids} processes ran`,
       },
     };
   return {

@@ -136,7 +136,8 @@ export function judgeUnknownMessage(
     return violation(`the message ${type} has an invalid containerId`);
   if (typeof payload !== "object" || payload === null) return violation(`the message ${type} has no payload`);
   // The host cannot validate the content, so it cannot journal the message. To skip the `seq` would leave a gap.
-  if (seq !== undefined) return violation(`the message type ${type} is unknown, but the message has a seq`);
+  if (seq !== undefined)
+    return violation(`the message has a sequence number (seq), but its type ${type} is unknown`);
   if (!known.helloContent) return violation(`the adapter sent ${type} before hello`);
   return { kind: "ignored" };
 }
@@ -153,7 +154,7 @@ function judgeHello(
     return violation("the message has the containerId of another container");
   if (lastSeq < known.lastSeq)
     return violation(
-      `the worker's journal was lost: it ends at message ${lastSeq}, but the owner already received ${known.lastSeq}`,
+      `a part of the worker's journal was lost: the journal ends at message ${lastSeq}, but the owner already received ${known.lastSeq}`,
     );
   // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older messages.
   return {
@@ -171,7 +172,9 @@ function judgeJournalled(
   if (seq <= known.lastSeq) return { kind: "known" };
   if (isEndFinal(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
   if (seq !== known.lastSeq + 1)
-    return violation(`the adapter sent the message with seq ${seq} directly after seq ${known.lastSeq}`);
+    return violation(
+      `the adapter sent seq ${seq} after seq ${known.lastSeq}: at least one message is missing`,
+    );
   // Messages that are older than the connection may come from an earlier container on the same volume.
   if (seq > announced && isOther(known, message.containerId))
     return violation("the message has the containerId of another container");
@@ -184,7 +187,7 @@ function judgeJournalled(
   if (type !== "progress-update") return { kind: "new", nextState: next };
   const becomes = message.payload.status;
   if (!mayBecome[status].includes(becomes))
-    return violation(`the story ${storyId} is ${status} and cannot become ${becomes}`);
+    return violation(`the status of the story ${storyId} is ${status} and cannot change to ${becomes}`);
   if (becomes === status) return { kind: "new", nextState: next };
   return {
     kind: "new",

@@ -48,7 +48,7 @@ export function parallelWorkers(
   if (workers === wanted) return { workers, why };
   return {
     workers,
-    why: `metadata.maxConcurrency of a task file lowers the number of workers from ${wanted}`,
+    why: `metadata.maxConcurrency of a task file reduces the number of workers, which would otherwise be ${wanted}`,
   };
 }
 

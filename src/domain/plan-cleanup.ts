@@ -201,7 +201,7 @@ function whyKept(
 ): string | null {
   const { record } = worker;
   const attempt = attemptOf(worker, resource);
-  if (attempt === null) return "the labels of this resource name no worker";
+  if (attempt === null) return "the labels of this resource do not identify a worker";
   if (record && attempt.attempt >= record.attempt) {
     const unfinished = whyUnfinished(record);
     if (unfinished !== null) return unfinished;

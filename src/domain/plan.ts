@@ -122,7 +122,8 @@ function warningsOfReach(
 ): string[] {
   if (network === "none")
     return [...new Set(agents.filter(({ kind }) => needsModelApi(kind)).map(agentName))].map(
-      (agent) => `${agent} needs its model's API: \`swarm start\` refuses this agent with --network none`,
+      (agent) =>
+        `\`swarm start\` refuses ${agent} with --network none, because this agent needs its model's API`,
     );
   return [
     ...missing.map(
@@ -232,7 +233,7 @@ function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
     const problem =
       otherBranch === branch
         ? `${other.path} also uses the branch ${branch}`
-        : `git cannot have both branches ${otherBranch} (${other.path}) and ${branch}`;
+        : `git cannot have both branches ${otherBranch} (${other.path}) and ${branch}, because one name is a parent path of the other`;
     return [
       { path, pointer: "/metadata/branchName", problem, hint: "Give each task file a branch of its own." },
     ];

@@ -45,7 +45,7 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
   const filled = template.replace(/\{\{([^{}]*)\}\}/g, (_, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value === undefined) throw new Error(`the template has an unknown placeholder: ${name}`);
-    if (!missing.delete(name)) throw new Error(`the template has a placeholder twice: ${name}`);
+    if (!missing.delete(name)) throw new Error(`the template contains the placeholder ${name} twice`);
     return value;
   });
   if (missing.size > 0) throw new Error(`the template lacks placeholders: ${[...missing].join(", ")}`);

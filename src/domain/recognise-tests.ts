@@ -204,11 +204,11 @@ function asksForPackages(manifest: string): boolean {
 }
 
 function pytestMark(tree: Tree): string | null {
-  if (tree.has("pytest.ini")) return "there is a pytest.ini";
+  if (tree.has("pytest.ini")) return "the repository has a pytest.ini";
   const configured = pythonFiles.find((file) =>
     tomlSections(tree.text(file)).some(({ name }) => /^(?:tool\.pytest|tool:pytest$|pytest$)/.test(name)),
   );
-  if (configured !== undefined) return `${configured} has settings of pytest`;
+  if (configured !== undefined) return `${configured} contains pytest settings`;
   const isPython = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"].some(tree.has);
   const hasTests = tree.hasLike(/^tests?\/(?:.*\/)?(?:test_[^/]*|[^/]*_test|conftest)\.py$/);
   return isPython && hasTests ? "there are Python tests" : null;

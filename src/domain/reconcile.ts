@@ -102,7 +102,7 @@ function judge(
     case "dead":
       return record.status === "stopped"
         ? collectMissingWork(record, context)
-        : [interrupted(`the worker's container is ${observed.kind}`)];
+        : [interrupted(`the engine reports the worker's container as ${observed.kind}`)];
   }
 }
 
@@ -200,7 +200,7 @@ export function judgeEndedAttempt(
     const { exitCode } = container;
     const contradicted = exitCode !== null && exitCode <= 2 && exitCode !== fitting;
     if (!contradicted) return { status: completion, reason: null };
-    const message = `the journal reports ${completion}, but the container exited with ${container.exitCode}`;
+    const message = `the journal reports ${completion}, but the container exited with code ${container.exitCode}`;
     return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
   }
   if (container.oomKilled)
@@ -214,9 +214,9 @@ export function judgeEndedAttempt(
 
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
   if (processes !== null && areProcessesExhausted(processes) && hasProgramEndedContainer(exitCode))
-    return `the sandbox ended when it had used up its limit of ${processes.most} processes`;
+    return `the sandbox ended after it reached its limit of ${processes.most} processes`;
   return isGvisorKernelExit(runtime, exitCode)
-    ? "the sandbox's own kernel ended, as it does when too many processes run"
+    ? "the sandbox's own kernel (gVisor) ended, probably because too many processes ran"
     : null;
 }
 

@@ -22,14 +22,14 @@ export const knownVulnerabilities: readonly KnownVulnerability[] = [
     ids: ["CVE-2024-21626"],
     fixedIn: ["1.1.12"],
     packages: ["1.1.5+ds1-1+deb12u1"],
-    what: "a container escapes when its working folder is a file descriptor of the host",
+    what: "a container can escape if its working folder refers to a file descriptor of the host",
   },
   {
     part: "runc",
     ids: ["CVE-2025-31133", "CVE-2025-52565", "CVE-2025-52881"],
     fixedIn: ["1.2.8", "1.3.3", "1.4.0-rc.3"],
     packages: [],
-    what: "a container escapes when links replace the paths that runc mounts while it creates the container",
+    what: "a container can escape if symbolic links replace mount paths while runc creates the container",
   },
   {
     part: "runc",
@@ -43,6 +43,6 @@ export const knownVulnerabilities: readonly KnownVulnerability[] = [
     ids: ["CVE-2026-31431"],
     fixedIn: ["29.4.2"],
     packages: [],
-    what: "Docker's own filter, which applies to builds, allows AF_ALG sockets",
+    what: "Docker's default seccomp filter, which also applies to builds, allows AF_ALG sockets",
   },
 ];

@@ -94,7 +94,7 @@ export const sandboxCatalogue: {
   SANDBOX_FOREIGN: errorEntry(
     conflict,
     (f) =>
-      `the record of sandbox ${f.id} was not written by the swarm command of this user, or was changed later`,
+      `this user's swarm command did not write the record of sandbox ${f.id}, or the record was changed afterwards`,
     (f) =>
       `Inspect ${f.folder}/run.json. If the file came with the repository, remove its folder; swarm uses nothing from that folder.`,
   ),
@@ -136,7 +136,7 @@ export const sandboxCatalogue: {
   ),
   DANGEROUS: errorEntry(
     usage,
-    (f) => `${f.what} weakens the sandbox's isolation and was not allowed`,
+    (f) => `${f.what} weakens the sandbox's isolation, and ${f.flag} was not given`,
     (f) => `Remove this option; or, if you accept the risk, add ${f.flag}.`,
   ),
   PATH_REFUSED: errorEntry(
@@ -159,7 +159,7 @@ export const sandboxCatalogue: {
     (f) =>
       `${f.name} was not started, because the engine created this container with weaker isolation than requested: ${f.breaches.join("; ")}`,
     () =>
-      "swarm removed the container. Check the engine's defaults (daemon.json); `swarm doctor` measures the engine's runtimes.",
+      "swarm removed the container. Check the engine's defaults (daemon.json); `swarm doctor` checks how strongly the engine's runtimes isolate containers.",
   ),
   CONTAINER_GONE: errorEntry(
     conflict,
@@ -176,17 +176,18 @@ export const sandboxCatalogue: {
     (f) =>
       `The container ${f.id} is paused and its engine cannot unpause it: the engine could not ${f.operation} within ${f.withinMs / 1000} s`,
     (f) =>
-      `A program was starting in the container when the engine paused it. On the engine's machine, run \`pkill -KILL -f 'exec --process .*${f.id}'\` as root: this ends that program, and the engine recovers by itself. Do not restart the engine: a restarted engine cannot start this container again.`,
+      `A program was starting in the container when the engine paused it. On the engine's machine, run \`pkill -KILL -f 'exec --process .*${f.id}'\` as root: this command ends that program, and the engine then recovers by itself. Do not restart the engine: after a restart, the engine cannot start this container again.`,
   ),
   CONTAINER_START_FAILED: errorEntry(
     environment,
     (f) => `The container ${f.name} did not start: ${f.reason}`,
-    () => "swarm removed the container. `swarm doctor` measures the engine's runtimes.",
+    () =>
+      "swarm removed the container. `swarm doctor` checks how strongly the engine's runtimes isolate containers.",
   ),
   NAME_TAKEN: errorEntry(
     conflict,
-    (f) => `The engine already has another object named ${f.name}`,
-    () => "Choose another name, or remove the container, network or volume of this name.",
+    (f) => `The engine already has a container, network or volume named ${f.name}`,
+    () => "Choose another name, or remove the container, network or volume with this name.",
   ),
   SUBNET_TAKEN: errorEntry(
     conflict,
@@ -203,7 +204,7 @@ export const sandboxCatalogue: {
   UNSUPPORTED_BY_ENGINE: errorEntry(
     environment,
     (f) => `The engine cannot provide ${f.what}: ${f.reason}`,
-    () => "Change the request, or use another engine or runtime.",
+    () => "Omit this feature, or use another engine or container runtime.",
   ),
   ISOLATION_UNAVAILABLE: errorEntry(
     environment,
@@ -259,7 +260,7 @@ export const sandboxCatalogue: {
   COMMAND_TIMEOUT: errorEntry(
     limited,
     (f) => `${f.command} was ended after its time limit of ${f.limitMs / 1000} s`,
-    () => "Raise the time limit, or let the command do less.",
+    () => "Raise the time limit, or run a command that finishes sooner.",
   ),
   OUTPUT_TOO_LONG: errorEntry(
     limited,
@@ -276,7 +277,7 @@ export const sandboxCatalogue: {
     (f) =>
       `swarm refused the files from the container because of the entry ${JSON.stringify(f.entry)}: ${f.reason}`,
     () =>
-      "swarm kept none of these files. Only regular files and folders with ordinary names can leave a sandbox.",
+      "swarm discarded all of these files. swarm copies only regular files and folders with ordinary names out of a sandbox.",
   ),
   OUTPUTS_INCOMPLETE: errorEntry(
     conflict,
@@ -289,7 +290,7 @@ export const sandboxCatalogue: {
   // Limits
   MEMORY_EXHAUSTED: errorEntry(
     limited,
-    (f) => `${f.name} used up its memory limit of ${f.limit}`,
+    (f) => `${f.name} reached its memory limit of ${f.limit}`,
     () => "Raise the memory limit, or let the programs in the sandbox use less memory at once.",
   ),
   DISK_FULL: errorEntry(
@@ -304,7 +305,7 @@ export const sandboxCatalogue: {
   ),
   PROCESSES_EXHAUSTED: errorEntry(
     limited,
-    (f) => `${f.name} used up its limit of ${f.limit} processes`,
+    (f) => `${f.name} reached its limit of ${f.limit} processes`,
     () =>
       "Raise the process limit (`pids`), or let the programs in the sandbox start fewer processes at once.",
   ),
@@ -318,13 +319,14 @@ export const sandboxCatalogue: {
   IMAGE_UNSUITABLE: errorEntry(
     environment,
     (f) => `The image ${f.image} cannot run a sandbox: it lacks ${f.absent.join(", ")}`,
-    () => "Use an image with a C library and these programs, for example an image of Debian or Ubuntu.",
+    () =>
+      "Use an image that contains a C library and the missing programs, for example an image of Debian or Ubuntu.",
   ),
   IMAGE_BUILD_FAILED: errorEntry(
     environment,
     (f) =>
       `The image ${f.image} could not be built; ${shortened(f.step) || "the build"} failed: ${lastWords(f.reason)}`,
-    () => "Fix the cause, then run the same command again: the engine keeps the finished steps.",
+    () => "Fix the cause, then run the same command again: the engine does not repeat the finished steps.",
   ),
   IMAGE_PULL_FAILED: errorEntry(
     environment,
@@ -341,7 +343,7 @@ export const sandboxCatalogue: {
     environment,
     (f) => `swarm could not create a root filesystem for the base image: ${f.reason}`,
     () =>
-      "If the engine reaches no image registry, `debootstrap` creates the root filesystem from Debian packages: this needs root, Linux and a Debian mirror.",
+      "If the engine cannot reach an image registry, swarm runs `debootstrap`, which creates the root filesystem from Debian packages and needs root, Linux and a Debian mirror.",
   ),
   DOWNLOAD_FAILED: errorEntry(
     environment,

@@ -197,7 +197,7 @@ function findGlobProblem(glob: string): Complaint | undefined {
     ? undefined
     : {
         problem: `the input ${quoted(glob)} ${reason}`,
-        hint: "Name files below the folder in which swarm is started, for example src/**/*.py.",
+        hint: "Write paths of files below the folder in which swarm is started, for example src/**/*.py.",
       };
 }
 
@@ -232,7 +232,7 @@ function whyOutside(path: string): string | undefined {
 function whyUnclear(glob: string): string | undefined {
   if (/[{}]/.test(glob)) return "has braces; write one line for each alternative";
   if (/[?*+@!]\(/.test(glob)) return "has a group in parentheses; write one line for each alternative";
-  if (glob.startsWith("!")) return "begins with `!`, but an input cannot exclude files";
+  if (glob.startsWith("!")) return "begins with `!`, but a pattern in `inputs` cannot exclude files";
   return undefined;
 }
 
@@ -240,11 +240,11 @@ function findEnvNameProblem(name: string): Complaint | undefined {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || name.length > maxEnvNameLength)
     return {
       problem: `${quoted(name)} is not a valid name for a variable`,
-      hint: `Use at most ${maxEnvNameLength} characters: ASCII letters, digits and _, with no digit first.`,
+      hint: `Use at most ${maxEnvNameLength} characters: ASCII letters, digits and _, and no digit at the beginning.`,
     };
   if (/^(?:LD_|AIMI_)/.test(name) || name === "IS_SANDBOX" || name === "GLIBC_TUNABLES")
     return {
-      problem: `the variable ${name} cannot be set`,
+      problem: `swarm does not allow the variable ${name}`,
       hint: "LD_* and GLIBC_TUNABLES control how programs are loaded; swarm itself sets AIMI_* and IS_SANDBOX.",
     };
   return undefined;
@@ -261,7 +261,7 @@ function findEnvValueProblem(value: string): Complaint | undefined {
   if (new TextEncoder().encode(value).length > maxEnvValueBytes)
     return {
       problem: `the value is larger than ${formatBytes(maxEnvValueBytes)}`,
-      hint: "Put the value into a file, and name the file in inputs.",
+      hint: "Put the value into a file, and add the file to `inputs`.",
     };
   return undefined;
 }

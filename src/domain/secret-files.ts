@@ -9,10 +9,10 @@ const secretNames: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/\.(?:p12|pfx|jks|keystore|kdbx)$/, "a key store, judging by its name"],
   [/^[._]netrc$/, "logins for hosts"],
   [/^\.pypirc$/, "a login for a package index"],
-  [/^\.(?:git-credentials|htpasswd|pgpass|my\.cnf|dockercfg)$/, "a file of logins, judging by its name"],
+  [/^\.(?:git-credentials|htpasswd|pgpass|my\.cnf|dockercfg)$/, "a file with logins, judging by its name"],
   [
     /^\.?credentials(?:\.(?:json|ya?ml|toml|ini|xml|csv|txt|properties))?$/,
-    "a file of credentials, judging by its name",
+    "a credentials file, judging by its name",
   ],
   [/^\.?secrets?\.(?:json|ya?ml|toml|ini|env|properties)$/, "a file of secrets, judging by its name"],
   [/^service[-_]?account.*\.json$/, "a service account's key, judging by its name"],
@@ -54,7 +54,7 @@ export function findSecretInManifest(path: string, text: string): string | null 
   for (const [index, line] of text.split("\n").entries()) {
     if (hasLogins && isLiteral(loginLines.exec(line))) return `line ${index + 1} contains a login`;
     if (line.includes("@") && isLiteral(loginInAddress.exec(line)))
-      return `line ${index + 1} contains an address with a password`;
+      return `line ${index + 1} contains a URL with a password`;
   }
   return null;
 }

@@ -15,7 +15,9 @@ const maxLength = 2_000;
 export function parseReference(text: string): ParsedReference {
   const [, kind, rest = ""] = /^(env|file|cmd):(.*)$/s.exec(text) ?? [];
   if (text.length > maxLength || /\p{Cc}/u.test(text))
-    return refused("the reference is too long, or has more than one line");
+    return refused(
+      `the reference has more than ${maxLength} characters, or contains a control character such as a line break`,
+    );
   if (kind === "env") return variable(rest);
   if (kind === "file") return file(rest);
   if (kind === "cmd") return command(rest);
@@ -68,18 +70,19 @@ export function isGitCredentialFile(path: string): boolean {
 
 function variable(name: string): ParsedReference {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    return refused("env: needs the name of an environment variable");
+    return refused("the name of an environment variable must follow env:");
   return isGitCredentialVariable(name) ? refused(gitStays) : { kind: "env", name };
 }
 
 function file(path: string): ParsedReference {
-  if (!/^(?:~?\/)./.test(path)) return refused("file: needs a path that begins with / or ~/");
+  if (!/^(?:~?\/)./.test(path)) return refused("a path that begins with / or ~/ must follow file:");
   return isGitCredentialFile(path) ? refused(gitStays) : { kind: "file", path };
 }
 
 function command(line: string): ParsedReference {
   const [program, ...args] = splitWords(line) ?? [];
-  if (!program) return refused("cmd: needs a program with its arguments, and every quote must be closed");
+  if (!program)
+    return refused("a program and its arguments must follow cmd:, and every quote must be closed");
   const name = program.split("/").at(-1) ?? "";
   return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
 }

@@ -40,7 +40,7 @@ function allowProblems(word: string, index: number): SettingProblem[] {
   return parseAllowList([word]).problems.map(({ problem }) => ({
     pointer: `/allow/${index}`,
     shown: word.includes("@") ? "…" : cleanText(word, 260),
-    expected: `host:port or a preset (this value ${problem})`,
+    expected: `host:port or the name of a preset; the given value ${problem}`,
   }));
 }
 
@@ -56,7 +56,7 @@ function addressProblems(
     const isTwice = parsed.kind === "address" && names.has(parsed.name);
     if (parsed.kind === "address") names.add(parsed.name);
     if (parsed.kind === "address" && !isTwice) return [];
-    const expected = parsed.kind === "refused" ? parsed.reason : `${form}, with each name only once`;
+    const expected = parsed.kind === "refused" ? parsed.reason : `${form}; each name may appear only once`;
     return [{ pointer: `/${setting}/${index}`, shown: redactEndpoint(word), expected }];
   });
 }
@@ -84,7 +84,7 @@ function credentialProblems(value: unknown): SettingProblem[] {
     const expected =
       isKnown && parsed.kind === "refused"
         ? `a reference to a secret: ${referenceForms}; swarm refused this reference: ${parsed.reason}`
-        : `one of ${modelApis.join(", ")}, with a reference to its secret: ${referenceForms}`;
+        : `one of the names ${modelApis.join(", ")}, and as its value a reference to a secret: ${referenceForms}`;
     return [{ pointer: `/credentials/${cleanText(provider, 40)}`, shown: "…", expected }];
   });
 }

@@ -175,9 +175,9 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "credentials.anthropic":
     case "credentials.openai":
     case "credentials.google":
-      return "chooses which secret of the user swarm sends to a model API";
+      return "chooses which of the user's secrets swarm sends to a model API";
     case "prices":
-      return "overrides the price per million tokens of a model";
+      return "overrides a model's price per million tokens";
     case "network":
       return value === below || openness(value) < openness(below)
         ? null

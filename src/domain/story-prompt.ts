@@ -53,7 +53,7 @@ export function storyPrompt(
       ),
     ),
     checks: section(
-      "These commands will be run afterwards and must succeed",
+      "These commands will be run after your work and must succeed",
       list(checks.map((command) => `\`${command}\``)),
     ),
   };

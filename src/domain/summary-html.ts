@@ -165,7 +165,7 @@ ${next.map(commandLine).join("\n")}
 }
 
 function proofPart({ command, before, after, output }: SummaryProofCheck): string {
-  return `<p>Proof <code>${escapeHtml(command)}</code> ${escapeHtml(describeProofCheckEnd(after))} in a fresh sandbox, ${escapeHtml(describeProofCheckEnd(before))} before the work</p>
+  return `<p>Proof <code>${escapeHtml(command)}</code> in a fresh sandbox: ${escapeHtml(describeProofCheckEnd(after))} after the work, ${escapeHtml(describeProofCheckEnd(before))} before the work</p>
 ${output.trim() === "" ? "" : `<pre>${escapeHtml(output.trim())}</pre>`}`;
 }
 

@@ -109,7 +109,7 @@ function workerLines(worker: WorkerSummary): string[] {
 
 function proofLines({ command, before, after, output }: SummaryProofCheck): string[] {
   return [
-    `Proof ${codeSpan(command)}: ${escapeMarkdown(describeProofCheckEnd(after))} in a fresh sandbox, ${escapeMarkdown(describeProofCheckEnd(before))} before the work`,
+    `Proof ${codeSpan(command)} in a fresh sandbox: ${escapeMarkdown(describeProofCheckEnd(after))} after the work, ${escapeMarkdown(describeProofCheckEnd(before))} before the work`,
     "",
     ...(output.trim() === "" ? [] : [...formatCodeBlock(output), ""]),
   ];

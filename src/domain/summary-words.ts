@@ -11,7 +11,7 @@ export function describeProof({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof.why !== null) return `${verdict}: ${proof.why}`;
   return proof.verdict === "proved"
     ? `proved: ${formatCount(proof.checks.length, "check")} in a fresh sandbox`
-    : `${verdict}: the task has no check`;
+    : `${verdict}: swarm found no check to run`;
 }
 
 /** Describes how a check of a proof ended. */

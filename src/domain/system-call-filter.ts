@@ -37,11 +37,11 @@ export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallF
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
   if (!runtimesThatApplyIt.includes(runtime))
     return keep("swarm's own filter works only with runc and crun", true);
-  if (isPodman) return keep("Podman accepts no inline profile", false);
+  if (isPodman) return keep("Podman does not accept an inline seccomp profile", false);
   if (profile === null) return keep("this engine does not filter system calls", false);
   if (!builtIn.includes(profile)) return keep(`the engine's administrator chose the filter ${profile}`, true);
   if (!compiledFor.includes(architecture))
-    return keep(`swarm's own filter does not support ${architecture}`, false);
+    return keep(`swarm's own filter does not support the CPU architecture ${architecture}`, false);
   return { kind: "ours" };
 }
 

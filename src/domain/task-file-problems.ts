@@ -82,7 +82,7 @@ export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
     .filter(({ text }) => hasControlCharacters(text))
     .map(({ pointer }) => ({
       pointer,
-      problem: "the text contains control characters, which swarm does not show",
+      problem: "the text contains control characters, which swarm removes when it shows the text",
       hint: "Remove the control characters.",
     }));
   return [...steering, ...unclean];

@@ -28,7 +28,7 @@ export function findTrustNeeds(
   if (metadata.budgetUsd !== undefined && budgetUsd !== null && metadata.budgetUsd > budgetUsd)
     need("budgetUsd", "raises the budget");
   if (metadata.timeout && (parseDurationMs(metadata.timeout) ?? 0) > (parseDurationMs(timeout) ?? 0)) {
-    need("timeout", "raises the time limit");
+    need("timeout", "raises the worker's time limit");
   }
   return needs;
 }

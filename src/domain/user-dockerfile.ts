@@ -77,12 +77,12 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
     const [, source, name] = /^((?:--\S+\s+)*[^\s-]\S*)(?:\s+AS\s+(\S+))?$/i.exec(from.argument) ?? [];
     const invalid = (problem: string): SwarmError =>
       new SwarmError("DOCKERFILE_INVALID", { place: { file, line: from.firstLine + 1 }, problem });
-    if (source === undefined) throw invalid("FROM needs an image and, optionally, AS with a stage name");
+    if (source === undefined) throw invalid("FROM must name an image, and may name the build stage with AS");
     if (name !== undefined && !/^[a-z][a-z0-9-_.]*$/i.test(name))
-      throw invalid(`this name is not valid for a stage: ${name.slice(0, 100)}`);
+      throw invalid(`the name of a build stage is invalid: ${name.slice(0, 100)}`);
     const isLast = index === froms.length - 1;
     if (name?.toLowerCase() === baseStage || (name?.toLowerCase() === userStage && !isLast))
-      throw invalid(`swarm reserves this stage name: ${name}`);
+      throw invalid(`swarm reserves this name of a build stage: ${name}`);
     return { from, source, name: name ?? null };
   });
 }

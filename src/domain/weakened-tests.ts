@@ -144,7 +144,8 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<WeakenedTestFindings, 
     if (tests.length < maxShown) tests.push({ path, how, line: cleanText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
-    if (!file.isTest) report("deleted", file.from, `the test file is now ${file.path}`);
+    if (!file.isTest)
+      report("deleted", file.from, `the test file was renamed to ${file.path}, which is not a test file`);
     for (const { name, line } of file.removed)
       if ((added.get(name) ?? 0) > 0) count(added, name, -1);
       else report("deleted", file.path, line);

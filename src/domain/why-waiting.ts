@@ -21,7 +21,7 @@ export function findWaitingReason(
   if (paused?.until && Date.parse(paused.until) > now.getTime())
     return `paused until ${paused.until}: ${paused.reason}`;
   const pendingCommand = wish ?? swarm.wish;
-  if (pendingCommand !== null) return `the command to ${pendingCommand} is pending`;
+  if (pendingCommand !== null) return `the command \`${pendingCommand}\` is pending`;
   if (status !== "pending") return null;
   const open = swarm.containers.filter(
     (other) => other.status !== "completed" && dependsOn.includes(fileNameOf(other)),

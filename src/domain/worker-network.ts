@@ -36,9 +36,12 @@ export function findNetworkWarning(setting: string): string | null {
     case "gateway":
       return null;
     case "bridge":
-      return unfiltered("bridge", "the internet, hosts of your local network, and each other");
+      return unfiltered("bridge", "the internet, hosts of your local network, and the other sandboxes");
     case "named":
-      return unfiltered(network.name, "every host on or behind this network, and each other");
+      return unfiltered(
+        network.name,
+        "every host that is reachable through this network, and the other sandboxes",
+      );
   }
 }
 

@@ -27,11 +27,11 @@ export function whySpendingUnlimited(
   place: SessionFolders,
 ): string | null {
   const file = join(configFolder, "config.json");
-  const wanted = `set swarmBudgetUsd in ${file}, and Claude Code no longer asks you`;
+  const wanted = `set swarmBudgetUsd in ${file}, so that Claude Code runs such commands without asking you`;
   if (!existsSync(file)) return `the command spends money, and you have set no budget: ${wanted}`;
   const changeable = whyFileChangeable(file, place);
   if (changeable !== null)
-    return `the command spends money, and ${changeable}, so the budget in this settings file may not be yours`;
+    return `the command spends money, and ${changeable}, so the agent or another user may have changed the budget in your settings file`;
   const settings = parse(readSmall(realpathSync(file), maxSettingsBytes));
   if (!hasBudget(settings)) return `the command spends money, and you have set no budget: ${wanted}`;
   const variable = budgetVariable(env);
@@ -48,12 +48,12 @@ function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | nul
   const root = findWorktree(cwd);
   if (root === null || !existsSync(join(root, ".aimi", "swarm-state.json"))) return null;
   const found = findSwarm(cwd);
-  if (found === null) return "the command spends money, and the state of its swarm cannot be read";
+  if (found === null) return "the command spends money, and the state of the existing swarm cannot be read";
   // If the existing swarm has finished, `start` begins a new one with the current settings.
   if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
   if (!existsSync(file) || hasBudget(parse(readSmall(file, maxSettingsBytes)))) return null;
-  return "the command spends money, and its swarm was started without a budget";
+  return "the command spends money, and the existing swarm was started without a budget";
 }
 
 /** Parses JSON; null for invalid JSON, which sets no budget. */

@@ -28,7 +28,7 @@ export interface SessionFolders {
  */
 export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
-  return "the command runs in another repository than the Claude Code session";
+  return "the command runs outside the worktree of the Claude Code session";
 }
 
 /**
@@ -77,7 +77,7 @@ function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const judge = (way: string): string | null => {
     const before = known.get(way);
     if (before !== undefined) return before;
-    if (known.size > maxSteps) return `too many symbolic links lead to ${way}`;
+    if (known.size > maxSteps) return `swarm must follow too many symbolic links to reach ${way}`;
     // A preliminary verdict: if the resolution returns to this path before the verdict is final, the links
     // form a cycle.
     known.set(way, `${way} is a symbolic link that leads to itself`);

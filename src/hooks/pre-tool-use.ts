@@ -35,7 +35,8 @@ const harmless: readonly string[] = ["command", "description", "timeout", "run_i
 export function decideToolCall(text: string, installation: Installation): CommandAnswer {
   const payload = parsePayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
-  if (!payload || typeof command !== "string") return silent("the tool call is not a call of Bash", null);
+  if (!payload || typeof command !== "string")
+    return silent("the tool call is not a valid call of the tool Bash", null);
   const programs = programsOf(installation);
   const verdict = approveCommand(
     command,
@@ -61,7 +62,11 @@ export function decideToolCall(text: string, installation: Installation): Comman
   } catch (error) {
     return silent((error as Error).message, command);
   }
-  return { decision: "allow", why: "the command is one of swarm's approved commands", command };
+  return {
+    decision: "allow",
+    why: "the command is on the list of swarm commands that the hook approves",
+    command,
+  };
 }
 
 function programsOf({ root, pluginRoot }: Pick<Installation, "root" | "pluginRoot">) {

@@ -16,7 +16,7 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
   const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
   if (exitCode !== 0)
     throw new SwarmError("ENGINE_FAILED", {
-      operation: "read the routes of this machine",
+      operation: "read the machine's IP routes",
       reason: stderr.trim(),
     });
   const routes = [...stdout.matchAll(/\b(\d+)\.(\d+)\.\d+\.\d+(?:\/(\d+))?/g)];
@@ -35,7 +35,7 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
     if (!touches(octet)) return octet;
   }
   throw new SwarmError("ENGINE_FAILED", {
-    operation: "get an address range for its networks",
+    operation: "find a free IP address range for the engine's networks",
     reason: `every network from 10.${minSecondOctet}.0.0/16 to 10.${maxSecondOctet}.0.0/16 is in use`,
   });
 }

@@ -45,7 +45,7 @@ export async function installPackages(
   packages: readonly string[],
   onStep: (step: string) => void,
 ): Promise<string[]> {
-  onStep("Reading the lists of Debian packages (apt-get update)");
+  onStep("Updating the Debian package lists (apt-get update)");
   const update = await apt("update");
   const known = await filterKnown(packages);
   const unknown = packages.filter((name) => Object.values(required).includes(name) && !known.includes(name));
@@ -60,7 +60,7 @@ export async function installPackages(
   if (install.exitCode !== 0) {
     throw new SwarmError("PACKAGES_NOT_INSTALLED", {
       packages: known,
-      reason: lastLine(install.stderr) || `apt-get exited with ${install.exitCode}`,
+      reason: lastLine(install.stderr) || `apt-get exited with code ${install.exitCode}`,
     });
   }
   return known;

@@ -34,7 +34,7 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
       bytes += stats.size;
       found.set(path, { path, from: await realpath(join(folder, match)) });
       if (found.size > maxFiles) refuse(`the pattern matches more than ${maxFiles} files`);
-      if (bytes > maxBytes) refuse("the inputs are larger than 1 GiB");
+      if (bytes > maxBytes) refuse("the input files are larger than 1 GiB in total");
     }
     if (matches === 0) refuse("no file matches the pattern");
   }

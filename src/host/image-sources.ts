@@ -58,7 +58,10 @@ export function imageSources({
       if (failed || packed === "")
         throw new SwarmError("DOWNLOAD_FAILED", {
           what: `${name}@${version}`,
-          reason: code === "ENOENT" ? "npm is not installed" : firstWords(stderr) || "npm reported no reason",
+          reason:
+            code === "ENOENT"
+              ? "npm is not installed"
+              : firstWords(stderr) || "npm did not report why the download failed",
         });
       await rename(join(folder, packed), file);
       return file;

@@ -40,7 +40,7 @@ export async function replayHook(
   const approved = said.includes('"permissionDecision":"allow"');
   const refused = other.trim() === "";
   const why =
-    cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "the plugin's program does not answer";
+    cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "the plugin's program printed no reason";
   return { place, isEnabled, approved, refused, why };
 }
 

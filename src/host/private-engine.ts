@@ -162,7 +162,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
         const problem = await startOnce(network, onStep);
         if (problem !== null)
           throw new SwarmError("ENGINE_STOP_FAILED", {
-            reason: `the engine's containers still run, and the daemon that could end the containers did not start: ${problem}`,
+            reason: `the engine's containers are still running, and swarm could not start the Docker daemon that must stop them: ${problem}`,
             log: files.log,
           });
       }
@@ -227,7 +227,7 @@ function hashOf(folder: string): string {
 
 async function reasonAgainst(system: string, isRoot: boolean, env: Environment): Promise<string | null> {
   if (process.platform !== "linux") return "the private engine needs Linux";
-  if (!isRoot) return "the private engine needs root";
+  if (!isRoot) return "only root can run the private engine";
   const installable = system === "debian" || system === "ubuntu";
   const present = await Promise.all(["dockerd", "iptables", "ip"].map((name) => findProgram(name, env)));
   return installable || !present.includes(null) ? null : "dockerd, iptables or ip is not installed";
@@ -297,7 +297,9 @@ async function runDaemon(
   );
   const failed = new Promise<string>((resolve) => {
     child.once("error", ({ message }) => resolve(message));
-    child.once("exit", (code, signal) => resolve(`the daemon ended with ${signal ?? code}`));
+    child.once("exit", (code, signal) =>
+      resolve(`the Docker daemon ended with ${signal ?? `exit code ${code}`}`),
+    );
   });
   child.unref();
 

@@ -50,7 +50,11 @@ export async function publishBranch(
     obstacles.push(
       moved.kind === "failed"
         ? { branch: name, why: "failed", reason: moved.reason }
-        : { branch: name, why: "elsewhere", reason: "another process moved the branch at the same moment" },
+        : {
+            branch: name,
+            why: "elsewhere",
+            reason: "another process moved the branch while swarm was updating the branch",
+          },
     );
   }
   return { kind: "refused", obstacles };
@@ -113,7 +117,7 @@ async function judge(
   if (other)
     return {
       ...{ branch, why: "name-conflict" },
-      reason: `git cannot have this branch together with the branch ${cleanText(other.name.slice(heads.length))}`,
+      reason: `the branch name conflicts with the existing branch ${cleanText(other.name.slice(heads.length))}: git cannot store a branch below another branch`,
     };
   if (!own) return { at: null };
   if (own.symbolicTarget !== null)

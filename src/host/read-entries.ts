@@ -139,7 +139,7 @@ function count(walk: Walk, folder: Folder, row: TreeRow): UnreadReason | null {
   if (walk.bytesOfPaths > maxTotalPathBytes)
     return {
       why: "too-long",
-      reason: `the changed paths have more than ${formatBytes(maxTotalPathBytes)} in total`,
+      reason: `the changed paths are longer than ${formatBytes(maxTotalPathBytes)} in total`,
     };
   return null;
 }
@@ -168,7 +168,7 @@ async function treesOf(
   if (walk.treeBytes > limits.maxTreeBytes)
     return {
       why: "too-many",
-      reason: `the git trees of the changed folders have more than ${formatBytes(limits.maxTreeBytes)} in total`,
+      reason: `the git trees of the changed folders are larger than ${formatBytes(limits.maxTreeBytes)} in total`,
     };
   const contents: Buffer[] = [];
   for await (const content of objects.readContents(ids)) contents.push(content);

@@ -54,7 +54,7 @@ async function contentOf(written: string, { home, onWarning }: SecretDeps, refus
   // Check the resolved path: a link or a path with `..` may lead to one of git's credential files under
   // another name.
   if (isGitCredentialFile(real))
-    refuse("the file contains git's own credentials, which swarm never passes on");
+    refuse("the file contains git's own credentials, which swarm never passes on to a worker");
   const stats = await stat(real).catch(unreadable);
   // To read a FIFO would block for ever.
   if (!stats.isFile()) refuse("the file is not a regular file");
@@ -77,7 +77,7 @@ async function answerOf(
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
   const detail = cleanText(withoutWords(errors, output).trim(), 400);
-  const ended = exitCode === null ? (reason ?? "the program was ended") : `exit ${exitCode}`;
+  const ended = exitCode === null ? (reason ?? "the program ended without an exit code") : `exit ${exitCode}`;
   return refuse(detail === "" ? ended : `${ended}: ${detail}`);
 }
 
@@ -100,7 +100,7 @@ function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
   if (text.trim() === "") refuse("the credential is empty");
   const gits = Object.entries(env).filter(([name, value]) => isGitCredentialVariable(name) && value);
   if (gits.some(([, value]) => value === text.trim()))
-    refuse("the credential is for a git host, and swarm never passes such credentials on");
+    refuse("the credential is for a git host, and swarm never passes such credentials on to a worker");
   if (parseLogin(text) !== null) return text;
   if (/[\r\n]/.test(text)) refuse("the credential has several lines, but is not a login of Claude Code");
   if (!/^[\x20-\x7e]+$/.test(text))

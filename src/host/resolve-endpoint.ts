@@ -35,7 +35,7 @@ export async function resolveEndpoint(
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
           reference: redactReference(reference),
-          reason: "a login must be in a file, so that swarm can renew the login",
+          reason: "a Claude Code login must be stored in a file, in which swarm can save the renewed login",
         },
       });
     return { name, api, url, pass, credential: found };

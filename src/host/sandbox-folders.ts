@@ -71,7 +71,7 @@ export function openSandboxFolders({
     if (link)
       throw new SwarmError("FILE_FAILED", {
         file: link,
-        reason: "the path is a symbolic link, so swarm does not touch this sandbox",
+        reason: "the path is a symbolic link, so swarm does not use this sandbox",
       });
     const { seal: found, ...record } = await parseRecord(bytes, file);
     // Refuse a record without a valid seal. The record may come from an untrusted repository, whose author

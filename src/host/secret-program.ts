@@ -39,8 +39,8 @@ export function createSecretProgramRunner(limitMs = 30_000): RunSecretProgram {
     };
     const limit = setTimeout(giveUp, limitMs, `the program took longer than ${limitMs / 1000} s`);
     let rest: NodeJS.Timeout | undefined;
-    const output = gather(running.stdout, () => giveUp("the program wrote more than 1 MiB"));
-    const errors = gather(running.stderr, () => giveUp("the program wrote more than 1 MiB"));
+    const output = gather(running.stdout, () => giveUp("the program wrote more than 1 MiB to stdout"));
+    const errors = gather(running.stderr, () => giveUp("the program wrote more than 1 MiB to stderr"));
     running.once("error", ({ code, message }: NodeJS.ErrnoException) => giveUp(code ?? message));
     running.once("close", (exitCode, reason) => ended.resolve({ exitCode, reason }));
     running.once("exit", (exitCode, reason) => {

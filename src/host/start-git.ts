@@ -97,7 +97,7 @@ export function startGit(
     clearTimeout(forced);
     signal?.removeEventListener("abort", stop);
     const own = cleanText(Buffer.concat(complaints).toString().trim(), 400);
-    const how = endedBy === null ? `exit ${exitCode}` : `git was ended by ${endedBy}`;
+    const how = endedBy === null ? `exit ${exitCode}` : `git was ended by the signal ${endedBy}`;
     resolve({ exitCode, endedBy, isTimedOut, reason: failure ?? (own || how) });
   };
   child.once("error", (error: NodeJS.ErrnoException) =>

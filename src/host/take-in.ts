@@ -197,7 +197,8 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
   return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a symbolic link`);
 }
 
-const deepHistory = "git crashed in the bundle's history, as git does when folders are nested too deep";
+const deepHistory =
+  "git crashed while it read the bundle's history, probably because folders are nested too deep";
 
 /**
  * Checks that no object is missing, and that the tip descends from the base and from the previously imported
@@ -212,7 +213,10 @@ async function checkHistory(
     if (hasNoVerdict(connected))
       throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
     if (hasCrashed(connected) || /tree depth/.test(connected.reason)) return refused("too-deep", deepHistory);
-    return refused("incomplete", `git cannot follow the bundle's objects: ${connected.reason}`);
+    return refused(
+      "incomplete",
+      `git cannot traverse the objects of the bundle's commit: ${connected.reason}`,
+    );
   }
   const isOldHere = old === null || (await areCommits(repo, [old]));
   const before = old !== null && isOldHere ? [base, old] : [base];

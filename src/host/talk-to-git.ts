@@ -45,7 +45,8 @@ export function startInteractiveGit(args: readonly string[], start: GitStartOpti
       for (let from = 0; ; ) {
         const end = held.indexOf(10, from);
         if (end >= 0) return take(end + 1).toString("utf8", 0, end);
-        if (held.length > maxLineLength) throw gitFailure(args, "git's answer has no line break");
+        if (held.length > maxLineLength)
+          throw gitFailure(args, "a line of git's answer is longer than 64 KiB");
         from = held.length;
         await more();
       }

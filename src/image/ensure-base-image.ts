@@ -183,7 +183,7 @@ async function ensureRootImage(
     await images.pull(registryRootFilesystemImage, signal);
     await images.tag(registryRootFilesystemImage, rootFilesystemImage, signal);
   } else {
-    onStep("The engine reaches no image registry, so swarm builds the base image from Debian packages");
+    onStep("The engine cannot reach an image registry, so swarm builds the base image from Debian packages");
     await images.import(
       sources.makeRootFilesystem(debianRelease, onStep, signal),
       { tag: rootFilesystemImage, labels: { [labels.sandbox]: "true", [labels.role]: "root-image" } },

@@ -52,7 +52,7 @@ export async function createFromSpec(
   if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
   const inputs = await deps.folders.findInputs(spec.inputs);
   const image = await findImage(deps, spec.runtime, onStep, signal);
-  onStep("Measuring the isolation of the engine's runtimes");
+  onStep("Checking how strongly the engine's runtimes isolate containers");
   const runtime = await findRuntime(deps, spec.isolation, signal);
 
   const id = deps.newId();
@@ -95,7 +95,7 @@ export async function createFromSpec(
       ...image.warnings,
       ...dangers.map(({ what }) => `DANGEROUS: ${what} removes the sandbox's protection`),
       ...(autoDestroy ? [] : ["DANGEROUS: this sandbox runs until you end it with `swarm sandbox destroy`"]),
-      ...runtime.rejectedRuntimes.map((reason) => `a stronger runtime was not used: ${reason}`),
+      ...runtime.rejectedRuntimes.map((reason) => `swarm did not use a stronger runtime: ${reason}`),
       ...permissionWarnings(spec),
       ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
@@ -126,7 +126,7 @@ async function findImage(
     return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
   }
   const id = await deps.ensureBase(onStep, signal);
-  const warning = `no image registry answers, so the sandbox uses the image ${baseImage} instead of ${reference}`;
+  const warning = `the engine cannot reach an image registry, so the sandbox uses the image ${baseImage} instead of ${reference}`;
   return { id, reference: baseImage, warnings: reference === baseImage ? [] : [warning] };
 }
 
@@ -266,7 +266,7 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   const { aws } = permissions;
   if (!aws) return [];
   return [
-    `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, but not enforced: the sandbox gets no AWS credentials`,
+    `permissions.aws (${[aws.role, ...(aws.services ?? [])].filter(Boolean).join(", ")}) is recorded, but has no effect: the sandbox gets no AWS credentials`,
   ];
 }
 

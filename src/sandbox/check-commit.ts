@@ -113,7 +113,7 @@ export async function checkCommit(
   if (checkedOut.exitCode !== 0)
     throw new SwarmError("GIT_FAILED", {
       command: "checkout",
-      reason: `in the sandbox that runs the check: ${textOf(checkedOut)}`,
+      reason: `the commit could not be checked out in the check's sandbox: ${textOf(checkedOut)}`,
     });
   deps.onRunning();
   // Enforces the limits that the engine does not enforce, because agents wrote the code that runs here.

@@ -25,7 +25,7 @@ export async function ensureImage(
       await images.pull(reference, signal);
       const pulled = await images.find(reference, signal);
       if (pulled) return pulled;
-      problem = "the engine pulled the image, but does not list it";
+      problem = "the engine pulled the image, but does not list the image";
     } catch (error) {
       signal?.throwIfAborted();
       if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;

@@ -162,7 +162,8 @@ function refuseVariables(env: Readonly<Record<string, string>>): void {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || value.includes("\0"))
       throw new SwarmError("SPEC_REFUSED", {
         field: `The variable ${JSON.stringify(name)}`,
-        reason: "names of variables have only letters, digits and _, and values contain no NUL character",
+        reason:
+          "a variable's name may contain only letters, digits and _, and must not begin with a digit; its value must not contain a NUL character",
       });
   }
 }

@@ -51,7 +51,7 @@ export async function runTask(
   if (settled.status === "running" && settled.execution !== null)
     throw new SwarmError("SANDBOX_BUSY", {
       id: settled.id,
-      holder: `the task ${settled.task} still runs, although the swarm process that started it has ended`,
+      holder: `the task ${settled.task} is still running, although the swarm process that started it has ended`,
     });
   const used = await ensureReconciledSandboxRuns(deps, settled, { held: true }, signal);
   const name = basename(file);

@@ -244,7 +244,7 @@ async function* packedByProgram(
   if (exit.kind === "lost") throw new SwarmError("EXEC_FAILED", { command: "tar", reason: exit.reason });
   const { missing, forbidden } = scripts.scriptExitCodes;
   if (exit.code === missing || exit.code === forbidden)
-    refuse(path, exit.code, "", "the path cannot be packed");
+    refuse(path, exit.code, "", "the path cannot be stored in a tar archive");
   // An exit code without a complaint still means that something is missing, because `tar` leaves unreadable
   // files out of an otherwise complete archive.
   if (exit.code !== 0 && !hasComplaint)
@@ -270,7 +270,7 @@ function refuse(path: string, exitCode: number, stderr: string, wrongKind: strin
     case scripts.scriptExitCodes.forbidden:
       throw new SwarmError("PATH_REFUSED", {
         path,
-        reason: "the sandbox's user has no permission, or the disk is full",
+        reason: "the sandbox's user has no permission for this path, or the disk is full",
       });
     default:
       throw new SwarmError("EXEC_FAILED", {

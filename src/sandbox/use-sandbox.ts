@@ -76,7 +76,7 @@ export async function ensureReconciledSandboxRuns(
     throw new SwarmError("SANDBOX_ENDED", {
       id: record.id,
       status: record.status,
-      reason: "the sandbox was never created",
+      reason: "the sandbox's container was never created",
     });
   const facts = await inspectOwnContainer(containers, record, signal);
   if (!facts) throw new SwarmError("CONTAINER_GONE", { id: containerId });

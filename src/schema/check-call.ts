@@ -27,7 +27,8 @@ const hints: Readonly<Record<string, string>> = {
   ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
   ttlMs: "Pass a whole number of milliseconds from 1000 (1 s) to 604800000 (7 days).",
   ...{ memoryBytes: size, swapBytes: size, diskBytes: size, logBytes: size, maxBytes: size },
-  prefix: "Pass aimi- followed by a-z, 0-9 and -, for example aimi-agent-.",
+  prefix:
+    "Pass a prefix that begins with aimi-, followed by characters from a-z, 0-9 and -, for example aimi-agent-.",
   workdir: "Pass an absolute path without .., for example /workspace.",
   labels: 'Pass an object of names and strings, for example { "com.example.job": "7" }.',
   env: 'Pass an object of names and strings, for example { LANG: "C.UTF-8" }.',

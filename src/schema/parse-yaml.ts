@@ -93,7 +93,7 @@ function decode(bytes: Uint8Array, file: string): string {
   if (bytes.length > largestBytes)
     return refuse(
       "the file is larger than 64 KiB",
-      "Put large values into files, and name these files in inputs.",
+      "Put large values into files, and name these files in the field inputs.",
     );
   try {
     // TextDecoder removes a byte order mark, so this code need not.
@@ -116,7 +116,7 @@ function findForbiddenCharacter(text: string): Refusal | undefined {
   return {
     offset,
     problem: `the character U+${code} is not accepted`,
-    hint: "Remove the character, or write it as an escape in double quotes.",
+    hint: "Remove the character, or write the character as an escape sequence in double quotes.",
   };
 }
 

@@ -82,7 +82,7 @@ async function whyEngineStays(
   if (state === "stopped" && !dryRun)
     ({ state, endpoint } = await privateEngine.start({ mayInstall: false, reset: false, onStep }));
   if (state !== "running")
-    return "the private engine does not run, so its containers and volumes are unknown";
+    return "the private engine is not running, so its containers and volumes are unknown";
   const content = await contentOf(endpoint);
   const isSame = removedBefore.endpoint === endpoint;
   const containers = content.containers - (isSame ? removedBefore.containers : 0);

@@ -77,7 +77,7 @@ export async function collectWork(
     case "rewritten":
       return refused({
         code: "HISTORY_REWRITTEN",
-        message: "the worker's branch no longer contains a commit that was collected before",
+        message: "the worker's branch no longer contains a commit that swarm collected earlier",
       });
     case "refused":
       return refused({ code: "COLLECT_FAILED", message: outcome.reason });

@@ -85,13 +85,13 @@ async function diagnoseEngine(
       : finding(
           "builder",
           "weak",
-          "the engine has only the classic builder, which is slower and sends the whole build context each time",
+          "the engine has only the classic builder, which is slower and reads the whole build context for every build",
           "Use an engine that has BuildKit.",
         ),
   ];
   const runtimes = inPreferredOrder(info.runtimes);
   deps.onStep(
-    `Measuring the isolation of ${runtimes.join(" and ")}, and checking access to an image registry`,
+    `Checking how strongly ${runtimes.join(" and ")} isolate containers, and whether the engine reaches an image registry`,
   );
   const [reachesRegistry, versions, ...judged] = await Promise.all([
     engine.reachesRegistry(signal),
@@ -106,7 +106,7 @@ async function diagnoseEngine(
     versions,
     reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
-      : finding("registry", "weak", "the engine reaches no image registry", null),
+      : finding("registry", "weak", "the engine cannot reach an image registry", null),
   );
   return findings;
 }
@@ -148,8 +148,8 @@ async function judgeRuntime(
     return finding(
       subject,
       "weak",
-      `the isolation could not be measured: ${error.message}`,
-      "Read the engine's log, or remove the runtime from the engine.",
+      `the runtime's isolation could not be measured: ${error.message}`,
+      "Read the engine's log, or remove the runtime from the engine's configuration.",
     );
   }
 }
@@ -189,7 +189,7 @@ async function diagnoseProject(
     const judge = (containers: readonly LabelledContainer[]): Finding => {
       const strays = containers.filter(({ name }) => !known.has(name)).map(({ name }) => name);
       return strays.length === 0
-        ? finding("leftovers", "good", "no containers of this project without a record")
+        ? finding("leftovers", "good", "every container of this project has a record in the state file")
         : finding(
             "leftovers",
             "weak",
@@ -218,7 +218,7 @@ async function diagnoseProject(
 
 function judgeTrust(files: readonly string[]): Finding {
   if (files.length === 0)
-    return finding("trust", "good", "no further file of this project needs to be trusted");
+    return finding("trust", "good", "no file of this project still needs to be trusted");
   return finding(
     "trust",
     "weak",
@@ -249,7 +249,7 @@ async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding>
     : finding(
         "git",
         "missing",
-        `git ${version} is too old: merges without a working tree need git 2.38`,
+        `git ${version} is too old: swarm merges without a working tree, which needs git 2.38 or newer`,
         install,
       );
 }
@@ -269,7 +269,7 @@ async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): 
   const fact = `${formatBytes(free)} free${folder === "/" ? "" : " on the disk with the engine's data"}`;
   return free >= minFreeBytes
     ? finding("disk", "good", fact)
-    : finding("disk", "weak", fact, `Free some disk space below ${folder}.`);
+    : finding("disk", "weak", fact, `Free some space on the disk that contains ${folder}.`);
 }
 
 async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding> {

@@ -54,7 +54,7 @@ function reasonOf(error: SwarmError, endpoint: string): string {
     : error.message;
   const text = reason.replace(`${endpoint}: `, "");
   if (/ENOENT/.test(text) && !endpoint.startsWith("tcp://")) return "the socket does not exist";
-  if (/EACCES|EPERM/.test(text)) return "no permission to use the socket";
+  if (/EACCES|EPERM/.test(text)) return "swarm has no permission to use the socket";
   if (/ECONNREFUSED/.test(text)) return "the connection was refused";
   return text;
 }

@@ -47,7 +47,7 @@ export async function findRunning(
   if (facts === null) return refuse(record.status === "pending" ? "not created yet" : "removed");
   const isOurs =
     facts.labels[labels.project] === state.project.id && facts.labels[labels.swarm] === state.swarmId;
-  if (!isOurs) return refuse("another container with the same name");
+  if (!isOurs) return refuse("unknown, because another container has this name");
   if (facts.state !== "running") return refuse(facts.state);
   return { containers, containerId: facts.id };
 }

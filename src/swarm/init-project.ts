@@ -40,7 +40,7 @@ function exampleTaskFile(today: string): object {
   return {
     schemaVersion: "3.3",
     metadata: {
-      title: "chore: say how to contribute",
+      title: "chore: document how to contribute",
       type: "chore",
       branchName: "chore/contributing",
       createdAt: today,
@@ -50,7 +50,7 @@ function exampleTaskFile(today: string): object {
         id: "US-001",
         title: "Write CONTRIBUTING.md",
         description:
-          "Explain in one page how to build, test and send a change, from what the repository itself shows.",
+          "Explain on one page how to build and test this project, and how to submit a change. Use only facts from the files of this repository.",
         acceptanceCriteria: ["CONTRIBUTING.md names the commands that build and test this repository"],
         priority: 1,
         verify: ["test -s CONTRIBUTING.md"],
@@ -59,7 +59,7 @@ function exampleTaskFile(today: string): object {
         id: "US-002",
         title: "Link it from the README",
         description:
-          "Add one sentence with a link to CONTRIBUTING.md where a reader of the README would look for it.",
+          "Add one sentence with a link to CONTRIBUTING.md at the place where a reader of the README would look for the link.",
         acceptanceCriteria: ["The README links to CONTRIBUTING.md"],
         priority: 2,
         dependsOn: ["US-001"],

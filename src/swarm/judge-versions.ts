@@ -6,7 +6,7 @@ export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly s
   const known = parts.map(({ name, version }) => `${name} ${version}`);
   const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));
   const facts = [
-    known.length > 0 ? known.join(", ") : "the engine does not report the versions of its parts",
+    known.length > 0 ? known.join(", ") : "the engine does not report the versions of its components",
     ...(untold.length > 0 ? [`the engine does not report the version of ${untold.join(", ")}`] : []),
   ];
   const open = parts.flatMap((part) =>

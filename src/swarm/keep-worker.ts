@@ -91,7 +91,7 @@ export function superviseWorker(
         return deps.emit({
           event: "given up",
           worker: waiting.slug,
-          why: `the worker ended twice in the same way: ${why}`,
+          why: `the worker ended twice with the same exit code: ${why}`,
         });
       exitCode = record.exitCode;
       deps.emit({ event: "restarted", worker: waiting.slug, why, waitMs });

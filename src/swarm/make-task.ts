@@ -99,7 +99,7 @@ export async function makeTask(
     if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
       return { file, branch, check, isNew: false };
   }
-  throw new Error("promptNames must never run out of names");
+  throw new Error("promptNames must yield an endless sequence of names");
 }
 
 function refuseWords({ branch, verify }: NewTaskRequest): void {
@@ -111,7 +111,7 @@ function refuseWords({ branch, verify }: NewTaskRequest): void {
   if (wrong !== undefined || (verify?.length ?? 0) > maxChecks)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
-      expected: `at most ${maxChecks} commands of 1 to ${maxCheckLength} characters`,
+      expected: `at most ${maxChecks} commands, each with 1 to ${maxCheckLength} characters`,
     });
 }
 
@@ -129,7 +129,7 @@ function refuseClash(others: readonly BranchOfFile[], branch: string): void {
   if (clash)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch },
-      expected: `a branch name that does not clash with ${clash.branch}, the branch of ${clash.fileName}`,
+      expected: `a branch name that does not conflict with ${clash.branch}, the branch of ${clash.fileName}`,
     });
 }
 

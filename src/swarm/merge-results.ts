@@ -113,7 +113,7 @@ async function mergeOne(
     return setAside({
       reason: {
         code: "BUILDS_ON_SET_ASIDE",
-        message: `the result builds on ${missing.join(", ")}, which the merge set aside`,
+        message: `the result builds on results that the merge set aside: ${missing.join(", ")}`,
       },
       with: missing,
     });

@@ -135,7 +135,9 @@ async function publish(
   if (published.kind === "refused")
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
-      reason: published.obstacles[0]?.reason ?? "another process moved the branch at the same moment",
+      reason:
+        published.obstacles[0]?.reason ??
+        "another process moved the branch while swarm was updating the branch",
     });
   crashPoint("after-merge-publish");
 }

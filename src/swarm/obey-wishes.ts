@@ -53,7 +53,7 @@ async function applyToAll(
   { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
   if (wish === "stop") {
-    owner.halt({ reason: "the user asked to stop", graceMs: stopGraceMs });
+    owner.halt({ reason: "the user stopped the swarm", graceMs: stopGraceMs });
     return owner.running.size === 0;
   }
   let isDone = true;
@@ -109,7 +109,7 @@ async function stop(
   const { containerName: name, status } = record;
   const handle = running.get(name);
   if (handle) {
-    handle.stop({ reason: "the user asked to stop", graceMs: stopGraceMs });
+    handle.stop({ reason: "the user stopped the worker", graceMs: stopGraceMs });
     return false;
   }
   startedNames.add(name);
@@ -148,16 +148,16 @@ async function pause(
   const since = clock().toISOString();
   await change(name, (now) => ({
     ...now,
-    paused: { reason: "the user asked to pause", since, until: null },
+    paused: { reason: "the user paused the worker", since, until: null },
   }));
-  emit({ event: "paused", worker: workerSlug(record), why: "the user asked to pause" });
+  emit({ event: "paused", worker: workerSlug(record), why: "the user paused the worker" });
   return true;
 }
 
 function withPauseByUser(record: ContainerRecord): ContainerRecord {
   return {
     ...record,
-    paused: record.paused && { ...record.paused, reason: "the user asked to pause", until: null },
+    paused: record.paused && { ...record.paused, reason: "the user paused the worker", until: null },
   };
 }
 
@@ -167,7 +167,7 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
   const handle = running.get(name);
   if (handle) await unpauseWorker(deps, record, handle.resumed);
   else await deps.change(name, (now) => ({ ...now, paused: null }));
-  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the user asked to continue" });
+  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the user unpaused the worker" });
 }
 
 /**

@@ -64,7 +64,7 @@ function steered(record: ContainerRecord, command: SteeringCommand, now: Date): 
     case "pause":
       return {
         ...record,
-        paused: { reason: "the user asked to pause", since: record.paused?.since ?? at, until: null },
+        paused: { reason: "the user paused the worker", since: record.paused?.since ?? at, until: null },
       };
     case "unpause":
       // Keeps the pause with its end. The next owner reports its length to the adapter when it attaches to

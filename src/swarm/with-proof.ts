@@ -36,7 +36,7 @@ export async function correctVerdictByProof(
   } catch (error) {
     if (!ending.signal.aborted || deps.signal.aborted) throw error;
     // After a resume, the owner receives the same final message again, and proves the result then.
-    const message = "the worker was stopped while swarm proved its result";
+    const message = "the worker was stopped while swarm was proving the worker's result";
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
   }
   const { verdict, commit, at, why, weakenedTests } = proof;

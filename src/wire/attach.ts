@@ -35,7 +35,7 @@ export async function attachToSocket(
       resolve(code);
     };
     socket.once("error", (error) => {
-      reportProblem(`the connection to the socket broke: ${error.message}`);
+      reportProblem(`the connection to the socket was lost: ${error.message}`);
       end(3);
     });
     socket.once("close", () => end(0));

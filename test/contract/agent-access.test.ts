@@ -84,7 +84,7 @@ describe("an agent that needs its model", () => {
 
     expect(refused.exit).toBe(2);
     expect(refused.stderr).toMatch(
-      /error INVALID_VALUE: ANTHROPIC_BASE_URL cannot be "http:\/\/localhost:4000"\nhint: .*the container itself/,
+      /error INVALID_VALUE: ANTHROPIC_BASE_URL cannot be "http:\/\/localhost:4000"\nhint: .*`localhost` means the container/,
     );
     expect(open.stderr).toContain("ENGINE_UNREACHABLE");
     expectNothingBegun(repository);

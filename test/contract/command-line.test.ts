@@ -820,7 +820,7 @@ describe("trust", () => {
     const refused = {
       exit: 2,
       stderr: expect.stringMatching(
-        /^error UNTRUSTED: \.aimi\/config\.json:2:12 \(\/allow\): allow lets the agent connect to more hosts, but this file is not trusted\nhint: /,
+        /^error UNTRUSTED: \.aimi\/config\.json:2:12 \(\/allow\): allow lets the agent connect to more hosts, but you have not trusted this file\nhint: /,
       ),
     };
 
@@ -927,7 +927,7 @@ describe("trust", () => {
   test("nothing to trust is said", async ({ swarm }) => {
     expect(await swarm("trust")).toMatchObject({
       exit: 0,
-      stdout: "No further file of this project needs to be trusted.\n",
+      stdout: "No file of this project still needs to be trusted.\n",
     });
   });
 

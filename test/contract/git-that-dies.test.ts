@@ -45,7 +45,7 @@ for (const [words, signal] of [
 
     await expect(repositoryAt(repository).importBundle(work())).rejects.toMatchObject({
       code: "GIT_FAILED",
-      details: { reason: `git was ended by SIG${signal}` },
+      details: { reason: `git was ended by the signal SIG${signal}` },
     });
     expectTidy(repository);
 
@@ -82,7 +82,7 @@ test("a history whose folders are too deep for git is told as deep", async ({ re
 
   expect(await repositoryAt(repository).importBundle(workOf(bytes, { base, tip }))).toMatchObject({
     ...{ kind: "refused", why: "too-deep" },
-    reason: "git crashed in the bundle's history, as git does when folders are nested too deep",
+    reason: "git crashed while it read the bundle's history, probably because folders are nested too deep",
   });
   expectTidy(repository);
 });

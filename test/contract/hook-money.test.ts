@@ -61,7 +61,7 @@ describe("a command that spends money", () => {
     const place = { repository, folder };
     for (const words of spending) expect(answer(place, words).decision, words).toBe("ask");
     expect(answer(place, "start --all -d").why).toMatch(
-      /^the command spends money, and you have set no budget: set swarmBudgetUsd in .*\/config\.json, and Claude Code no longer asks you$/,
+      /^the command spends money, and you have set no budget: set swarmBudgetUsd in .*\/config\.json, so that Claude Code runs such commands without asking you$/,
     );
     settle(place, { swarmBudgetUsd: 5 });
     for (const words of spending) expect(answer(place, words).decision, words).toBe("allow");

@@ -252,7 +252,7 @@ describe("the hook that approves", () => {
 
     expect(await explain(line)).toMatchObject({
       exit: 0,
-      stdout: "allow: the command is one of swarm's approved commands\n",
+      stdout: "allow: the command is on the list of swarm commands that the hook approves\n",
     });
     expect((await explain(`${swarmProgram} trust --yes`)).stdout).toBe(
       "silent: swarm trust is not an approved command\n",

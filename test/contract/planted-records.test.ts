@@ -90,7 +90,9 @@ describe("a record that came with a repository", () => {
   test("is told by its name and with what to do", async ({ folder }) => {
     await using engine = await redirectingEngine(folder);
     plant(folder, recordOf(engine.endpoint, hex));
-    expect((await sandbox(folder, engine, ["ls"])).stderr).toContain(`${id} was not written`);
+    expect((await sandbox(folder, engine, ["ls"])).stderr).toContain(
+      `did not write the record of sandbox ${id}`,
+    );
     expect((await sandbox(folder, engine, ["destroy", id])).stderr).toMatch(
       /error SANDBOX_FOREIGN: .*Evil0001.*\nhint: .*Evil0001/,
     );

@@ -261,7 +261,7 @@ describe("swarm events", () => {
     });
     expect(one).toEqual({ exit: 0, stdout: ended, stderr: "" });
     expect(earlier.stdout).toBe("2026-01-02T03:04:05Z  old  started\n");
-    expect(none).toEqual({ exit: 0, stdout: "", stderr: "No matching events are stored.\n" });
+    expect(none).toEqual({ exit: 0, stdout: "", stderr: "The event log contains no matching events.\n" });
     const kept = json.stdout.trim().split("\n");
     expect(kept.slice(0, 2)).toEqual(
       readFileSync(join(place.repository, ".aimi/events.ndjson"), "utf8").split("\n").slice(1, 3),
@@ -299,7 +299,7 @@ describe("swarm events", () => {
     expect(await place.swarm("events")).toMatchObject({
       exit: 0,
       stdout: "",
-      stderr: expect.stringMatching(/No matching events/),
+      stderr: expect.stringMatching(/no matching events/),
     });
 
     writeFileSync(join(folder, "outside"), "");

@@ -264,7 +264,7 @@ describe("a start with nothing to carry out says why", () => {
       expect(stdout, stderr).toBe(
         `Nothing to carry out: ${file} failed on 2026-01-02 with the same content.\n`,
       );
-      expect(stderr).toContain(`next: \`swarm start ${file} --again\` carries it out again`);
+      expect(stderr).toContain(`next: \`swarm start ${file} --again\` carries out this task file again`);
     });
 
     test(`all were carried out before, ${start.join(" ")}`, async ({ swarm, repository }) => {
@@ -276,7 +276,7 @@ describe("a start with nothing to carry out says why", () => {
       expect(stdout, stderr).toBe(
         "Nothing to carry out: all 2 task files were already carried out with the same content.\n",
       );
-      expect(stderr).toContain("next: `swarm start --all --again` carries them out again");
+      expect(stderr).toContain("next: `swarm start --all --again` carries out the task files again");
     });
   }
 });

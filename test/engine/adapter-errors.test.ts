@@ -93,7 +93,7 @@ describe.concurrent("what keeps a worker from working at all ends it with exit 2
     ],
     [
       "TASK_FILE_NOT_FOUND",
-      /no file .aimi\/tasks\/none.json/,
+      /not contain the file .aimi\/tasks\/none.json/,
       (worker) => {
         const { taskFile: _left, ...request } = scripted(worker, { "US-001": writes });
         return { ...request, taskFilePath: ".aimi/tasks/none.json" };
@@ -123,7 +123,7 @@ describe.concurrent("what keeps a worker from working at all ends it with exit 2
     ],
     [
       "GIT_CLONE_FAILED",
-      /no repository/,
+      /no git repository/,
       (worker) => scripted(worker, { "US-001": writes }, { repoUrl: "image:" }),
     ],
     [

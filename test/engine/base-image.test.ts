@@ -136,7 +136,7 @@ describe("without a root filesystem and without an image registry", () => {
 
     vi.unstubAllEnvs();
     expect(steps).toContain(
-      "The engine reaches no image registry, so swarm builds the base image from Debian packages",
+      "The engine cannot reach an image registry, so swarm builds the base image from Debian packages",
     );
     expect(steps).toContain("debootstrap: Retrieving Packages");
     expect(await (await memory.open()).images.find(rootFilesystemImage)).toBeNull();

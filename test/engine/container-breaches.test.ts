@@ -154,7 +154,7 @@ const namespaces: readonly Weakening[] = [
   {
     way: "a control group of its own choice",
     change: host({ CgroupParent: "/system.slice" }),
-    says: /control group is below \/system\.slice/,
+    says: /parent of the container's control group is \/system\.slice/,
     refusal: /cgroup-parent/,
   },
 ];
@@ -255,7 +255,7 @@ const powers: readonly Weakening[] = [
   {
     way: "the engine's filter in the place of ours",
     change: options("no-new-privileges"),
-    says: /lacks the requested filter of system calls/,
+    says: /lacks the requested seccomp profile/,
   },
   {
     way: "no AppArmor",
@@ -319,13 +319,9 @@ const limits: readonly Weakening[] = [
   limited(
     "no end when memory is used up",
     { OomKillDisable: true },
-    /would not kill the container at its memory limit/,
+    /are protected from the kernel's OOM killer/,
   ),
-  limited(
-    "others that end before it",
-    { OomScoreAdj: -500 },
-    /would not kill the container at its memory limit/,
-  ),
+  limited("others that end before it", { OomScoreAdj: -500 }, /are protected from the kernel's OOM killer/),
   limited("no limit of processes", { PidsLimit: 0 }, /processes are not limited/),
   limited("as many processes as it likes", { PidsLimit: -1 }, /processes are not limited/),
   limited("all CPUs", { NanoCpus: 0 }, /CPUs are not limited/),

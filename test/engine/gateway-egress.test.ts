@@ -80,7 +80,7 @@ for (const { runtime, isolation, road, networks } of worlds) {
       expect(status.stdout).toContain(`second ${words}`);
       expect(logs.stdout + logs.stderr).toContain(words);
       expect(events.stdout).toContain(words);
-      expect(events.stdout).toContain("the host's IP address is not public");
+      expect(events.stdout).toContain("the IP address of the requested host is not public");
     });
 
     test("nothing is left on the engine", async () => {

@@ -31,7 +31,7 @@ describe("kill -9 while a sandbox is made", () => {
     line: string,
     then: "at once" | "when the record is there" | "when the container is there",
   ])[] = [
-    ["Measuring", "at once"],
+    ["Checking", "at once"],
     ["Creating", "at once"],
     ["Creating", "when the record is there"],
     ["Creating", "when the container is there"],

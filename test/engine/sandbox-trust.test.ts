@@ -82,7 +82,7 @@ describe("a sandbox's record that somebody else wrote", () => {
       const shown = await sandbox(folder, "ls", "--all");
       await sandbox(folder, "destroy", "--all", "--purge");
 
-      expect(shown.stderr).toContain("the path is a symbolic link, so swarm does not touch this sandbox");
+      expect(shown.stderr).toContain("the path is a symbolic link, so swarm does not use this sandbox");
       expect(readFileSync(precious, "utf8")).toBe("precious");
     },
   );

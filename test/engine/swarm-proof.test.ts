@@ -130,7 +130,7 @@ describe("results that are proved where no agent ever was", () => {
     expect(git(repository, "show", "feat/mending:mended.txt")).toBe("mended\n");
     expect(git(repository, "branch", "--list", "feat/lying")).toBe("");
     expect((await recordOf(place, "feat/lying")).reason?.message).toBe(
-      "`test -e /home/agent/done` exits with 1 in a fresh sandbox and also failed before the work",
+      "`test -e /home/agent/done` exits with 1 in a fresh sandbox and also failed before the agent's work",
     );
     expect(proofOf(place, swarmId, "late")).toMatchObject({
       why: "`npm test` fails, as it did before the work",

@@ -28,7 +28,9 @@ describe("a swarm with an owner", () => {
 
     expect((await swarmIn(place, "pause", "one")).exit).toBe(0);
     expect((await engine.containers.inspect(name))?.state).toBe("paused");
-    expect((await recordOf(place, "feat/one")).paused).toMatchObject({ reason: "the user asked to pause" });
+    expect((await recordOf(place, "feat/one")).paused).toMatchObject({
+      reason: "the user paused the worker",
+    });
     expect((await swarmIn(place, "unpause")).exit).toBe(0);
     expect((await engine.containers.inspect(name))?.state).toBe("running");
 

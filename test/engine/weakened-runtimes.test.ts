@@ -64,13 +64,13 @@ const weakRuntimes: readonly WeakRuntime[] = [
     name: "runsc-x",
     what: "plain runc called after gVisor",
     edit: () => {},
-    reason: /a runtime called runsc-x, but the sandbox uses the kernel of the engine's host/,
+    reason: /the runtime is called runsc-x, but the sandbox uses the kernel of the engine's host/,
   },
   {
     name: "kata-runtime",
     what: "plain runc called kata-runtime",
     edit: () => {},
-    reason: /a runtime called kata-runtime, but the sandbox uses the kernel of the engine's host/,
+    reason: /the runtime is called kata-runtime, but the sandbox uses the kernel of the engine's host/,
   },
   {
     name: "weak-capabilities",
@@ -200,7 +200,7 @@ const weakRuntimes: readonly WeakRuntime[] = [
       process.user.uid = 0;
       process.user.gid = 0;
     },
-    reason: /an agent would be root/,
+    reason: /an agent would run as root/,
   },
 ];
 
@@ -373,10 +373,10 @@ describe("an engine whose every runtime is weakened", () => {
         details: {
           wanted: isolation,
           found: [
-            expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
-            expect.stringMatching(/^runsc: a runtime called runsc/),
-            expect.stringMatching(/^kata: a runtime called kata/),
-            expect.stringMatching(/^kata-runtime: a runtime called kata-runtime/),
+            expect.stringMatching(/^sysbox-runc: the runtime is called sysbox/),
+            expect.stringMatching(/^runsc: the runtime is called runsc/),
+            expect.stringMatching(/^kata: the runtime is called kata/),
+            expect.stringMatching(/^kata-runtime: the runtime is called kata-runtime/),
             expect.stringMatching(/^runc: the sandbox has no seccomp filter/),
           ],
         },

@@ -313,7 +313,9 @@ describe("an agent that does not keep to the protocol", () => {
 
     expect(await carryOut(story)).toEqual({
       ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: expect.stringMatching(/^the agent violated the Agent Client Protocol: the id of a request is/),
+      message: expect.stringMatching(
+        /^the agent violated the Agent Client Protocol: the id of the agent's JSON-RPC request is/,
+      ),
     });
     expect(tools.programs[0]?.signals).toEqual(["kill"]);
     expect(sides[0]?.received.filter(({ result }) => result !== undefined)).toEqual([]);

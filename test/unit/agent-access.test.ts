@@ -105,7 +105,7 @@ describe("before anything starts", () => {
       expect.objectContaining({
         ...{ code: "INVALID_VALUE", exitCode: 2 },
         message: 'ANTHROPIC_BASE_URL cannot be "http://localhost:4000"',
-        hint: expect.stringContaining("the container itself"),
+        hint: expect.stringContaining("`localhost` means the container"),
       }),
     );
     const elsewhere = { ...env, ANTHROPIC_BASE_URL: "https://models.example" };

@@ -227,7 +227,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
 
     // Without what was in its place git may have no repository any more. That is told at once.
     expect(said).toMatch(
-      new RegExp(`^${preparation.good}$|there is no repository in|git \\S+ ended with exit`),
+      new RegExp(`^${preparation.good}$|contains no git repository|git \\S+ ended with exit`),
     );
     expect(said).not.toContain("took longer");
   });

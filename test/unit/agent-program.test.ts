@@ -80,7 +80,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
       "halt",
       { reason: "asked to stop" },
       { kind: "halted" },
-      "git was ended because the adapter stops all work",
+      "git was killed because the adapter is stopping all programs",
     ],
   ];
   test.for(reasons)(
@@ -124,7 +124,9 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     const program = start("sh", "-c", reads);
     const rpc = openJsonRpc(program, { onRequest: () => ({}), onNotification: () => {} });
 
-    await expect(rpc.request("initialize", {})).rejects.toThrow("the agent ended without an answer");
+    await expect(rpc.request("initialize", {})).rejects.toThrow(
+      "the agent ended before it answered a request",
+    );
     program.endInput();
     await program.exit;
 

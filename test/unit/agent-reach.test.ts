@@ -106,9 +106,9 @@ describe("what agents reach by the gateway", () => {
   });
 
   test.each([
-    ["http://localhost:4000", "the container itself"],
-    ["http://127.0.0.1:4000", "the container itself"],
-    ["https://user:sesame@models.example", "without a user name and a password"],
+    ["http://localhost:4000", "`localhost` means the container"],
+    ["http://127.0.0.1:4000", "`localhost` means the container"],
+    ["https://user:sesame@models.example", "without a user name or a password"],
   ])("is no address like %s: a problem with the variable's name", (address, expected) => {
     const { problems } = findAgentAccess([claude], [], settings(), {
       ...withKey,

@@ -156,7 +156,7 @@ describe("reading an archive", () => {
     expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(2000);
     const [a, b] = contents;
     await expect(collect(a ?? inPieces())).rejects.toThrow(
-      "The content of a was requested after the next entry",
+      "The content of a was requested after the reader had moved to the next entry",
     );
     expect(await collect(b ?? inPieces())).toHaveLength(0);
   });

@@ -108,7 +108,7 @@ describe("the beginning of a swarm", () => {
   });
 
   test("takes back what kept its workers: pauses, and wishes that nobody waits for any more", async () => {
-    const paused = { reason: "the user asked to pause", since: now.toISOString(), until: null };
+    const paused = { reason: "the user paused the worker", since: now.toISOString(), until: null };
     const known: SwarmState = {
       ...{ ...swarmOf(0), wish: "stop" },
       containers: [

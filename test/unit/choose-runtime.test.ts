@@ -93,7 +93,7 @@ describe("auto", () => {
     expect(chooseRuntime("auto", found)).toMatchObject({
       ...{ kind: "chosen", runtime: "runc", level: "shared-kernel" },
       rejectedRuntimes: [
-        expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
+        expect.stringMatching(/^sysbox-runc: the runtime is called sysbox/),
         expect.stringMatching(/^runsc: .*ls -la/),
       ],
     });
@@ -105,8 +105,8 @@ describe("auto", () => {
     expect(chooseRuntime("auto", found)).toEqual({
       kind: "none",
       found: [
-        expect.stringMatching(/^sysbox-runc: a runtime called sysbox/),
-        "runsc: a runtime called runsc, but the sandbox uses the kernel of the engine's host",
+        expect.stringMatching(/^sysbox-runc: the runtime is called sysbox/),
+        "runsc: the runtime is called runsc, but the sandbox uses the kernel of the engine's host",
         "runc: the sandbox has no seccomp filter",
       ],
     });

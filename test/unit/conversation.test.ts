@@ -567,7 +567,7 @@ describe("a violation", () => {
 
     expect(end).toMatchObject({
       kind: "violation",
-      reason: { message: "the adapter sent the message with seq 9 directly after seq 2" },
+      reason: { message: "the adapter sent seq 9 after seq 2: at least one message is missing" },
     });
     expect(seqsOf(events)).toEqual([1, 2]);
     expect(journal.messages).toHaveLength(2);

@@ -284,13 +284,13 @@ describe("what is left out, and told", () => {
       "a folder inside",
       { "package.json": json({ dependencies: { a: "file:./lib" } }), ...lock, "lib/package.json": "{}" },
       "package.json",
-      /before the sources/,
+      /not yet in the image when/,
     ],
     [
       "an archive",
       { "package.json": json({ devDependencies: { a: "./a.tgz" } }), ...lock },
       "package.json",
-      /before the sources/,
+      /not yet in the image when/,
     ],
     [
       "an override deep down",
@@ -307,7 +307,7 @@ describe("what is left out, and told", () => {
         "a/package.json": "{}",
       },
       "package.json",
-      /before the sources/,
+      /not yet in the image when/,
     ],
     [
       "a workspace without a lockfile",
@@ -366,7 +366,7 @@ describe("what is left out, and told", () => {
       "Cargo's folder",
       { "Cargo.toml": '[dependencies]\nx = { version = "1", path = "../x" }', "Cargo.lock": "" },
       "Cargo.toml",
-      /without a Cargo\.toml/,
+      /has no Cargo\.toml/,
     ],
     [
       "Go's folder",
@@ -402,7 +402,10 @@ describe("what is left out, and told", () => {
 
     expect(layers[0]?.files).toEqual(["package-lock.json", "package.json"]);
     expect(leftOut).toEqual([
-      { path: ".npmrc", reason: expect.stringMatching(new RegExp(`^the file looks secret: line ${line} `)) },
+      {
+        path: ".npmrc",
+        reason: expect.stringMatching(new RegExp(`^the file may contain a secret: line ${line} `)),
+      },
     ]);
   });
 

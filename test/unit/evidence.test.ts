@@ -107,6 +107,6 @@ describe("what an agent is told of", () => {
     });
 
     expect(told).toMatchObject({ storyId: "US-001", isKept: false, checks: [] });
-    expect(told.message).toMatch(/VERIFY_FAILED: `npm test` failed.*\nred\n.*were undone/s);
+    expect(told.message).toMatch(/VERIFY_FAILED: `npm test` failed.*\nred\n.*swarm discarded the changes/s);
   });
 });

@@ -83,5 +83,5 @@ test("doctor names what is older, what is safe, and what it is not told", () => 
     state: "good",
     fix: null,
   });
-  expect(judgeVersions([], []).fact).toBe("the engine does not report the versions of its parts");
+  expect(judgeVersions([], []).fact).toBe("the engine does not report the versions of its components");
 });

@@ -57,7 +57,7 @@ describe("the running container of a worker", () => {
   test("is none of that name that belongs to somebody else", async () => {
     await expect(find(nothing, { marks: { [labels.swarm]: "another" } })).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
-      details: { state: "another container with the same name" },
+      details: { state: "unknown, because another container has this name" },
     });
   });
 

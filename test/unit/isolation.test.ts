@@ -46,14 +46,14 @@ describe("what a runtime isolates", () => {
   ] as const)("%s is told for what it is", (_name, runtime, probe) => {
     const { falseName } = judgeIsolation(runtime, probe, engineKernel);
 
-    expect(falseName).toMatch(/^a runtime called/);
+    expect(falseName).toMatch(/^the runtime is called/);
   });
 
   test("Sysbox's mounts excuse nothing where root inside is root outside", () => {
     const probe: Probe = { ...plain, mountTypes: ["fuse.sysboxfs"], seccomp: 0, noNewPrivileges: false };
 
     expect(judgeIsolation("sysbox-runc", probe, engineKernel).unconfined).toEqual([
-      "an agent could gain privileges",
+      "an agent's processes could gain privileges",
       "the sandbox has no seccomp filter",
     ]);
   });
@@ -79,7 +79,7 @@ describe("what a runtime isolates", () => {
       { capabilities: "00000000a80425fb" },
       "the agent's processes would have Linux capabilities",
     ],
-    ["privileges to gain", { noNewPrivileges: false }, "an agent could gain privileges"],
+    ["privileges to gain", { noNewPrivileges: false }, "an agent's processes could gain privileges"],
     ["no seccomp", { seccomp: 0 }, "the sandbox has no seccomp filter"],
   ])("%s on the engine's kernel: not confined", (_name, change, problem) => {
     expect(judgeIsolation("runc", { ...plain, ...change }, engineKernel).unconfined).toEqual([problem]);

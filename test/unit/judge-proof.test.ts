@@ -21,19 +21,19 @@ describe("a result in a fresh sandbox", () => {
       "is broken where what passed before fails",
       [check(0, 3), check(1, 0, true)],
       "broken",
-      "`npm test` exits with 3 in a fresh sandbox and passed before the work",
+      "`npm test` exits with 3 in a fresh sandbox but passed before the agent's work",
     ],
     [
       "is broken where what the task demands fails, though it failed before",
       [check(1, 1, true), check(0, 1)],
       "broken",
-      "`npm test` exits with 1 in a fresh sandbox and also failed before the work (and 1 more check)",
+      "`npm test` exits with 1 in a fresh sandbox and also failed before the agent's work (and 1 more check)",
     ],
     [
       "is broken by a check that does not end",
       [check(0, null)],
       "broken",
-      "`npm test` did not end in time in a fresh sandbox and passed before the work",
+      "`npm test` did not end in time in a fresh sandbox but passed before the agent's work",
     ],
   ] as const)("%s", ([, checks, verdict, why]) => {
     expect(judgeProof(checks)).toEqual({ verdict, why });

@@ -204,7 +204,7 @@ describe("a worker that is kept", () => {
         : [
             {
               ...{ event: "given up", worker: "one" },
-              why: "the worker ended twice in the same way: the container ended with 134 before the worker had finished",
+              why: "the worker ended twice with the same exit code: the container ended with 134 before the worker had finished",
             },
           ],
     );

@@ -187,11 +187,8 @@ describe("task files", () => {
       ["stash", "is a name that git reserves for its own references, for example HEAD"],
       ["FETCH_HEAD", "is a name that git reserves for its own references, for example HEAD"],
       ["refs/heads/main", "begins with refs/, where git keeps refs that are not branches"],
-      ["origin/main", "begins with origin, the name of a remote, and would hide the branches of this remote"],
-      [
-        "team/up/main",
-        "begins with team/up, the name of a remote, and would hide the branches of this remote",
-      ],
+      ["origin/main", "begins with the name of the remote origin, and would hide that remote's branches"],
+      ["team/up/main", "begins with the name of the remote team/up, and would hide that remote's branches"],
     ] as const) {
       writeTask(repository, "x-tasks.json", taskFileWith({ metadata: { branchName } }));
 

@@ -223,7 +223,7 @@ describe("swarm status", () => {
     const status = (await look()) as SwarmStatus;
 
     expect(statusLines(status, { now, dependsOn: () => [] }).at(-1)).toBe(
-      "aimi-012345-stray: a container of this worktree without a record in the state file",
+      "aimi-012345-stray: this container of the worktree has no record in the state file",
     );
   });
 });
@@ -254,19 +254,19 @@ describe("how much an engine has to say", () => {
 describe("why a worker waits", () => {
   const later = "2026-01-02T04:00:00.000Z";
   const earlier = "2026-01-02T03:00:00.000Z";
-  const paused = { reason: "the user asked to pause", since: earlier, until: null };
+  const paused = { reason: "the user paused the worker", since: earlier, until: null };
   test.for<[Partial<ContainerRecord>, boolean, string | null]>([
     [{}, true, "waits for 2"],
     [{ status: "running" }, true, null],
     [{ status: "completed" }, true, null],
-    [{ status: "running", paused }, true, "paused: the user asked to pause"],
+    [{ status: "running", paused }, true, "paused: the user paused the worker"],
     [
       { status: "running", paused: { ...paused, until: later } },
       true,
-      `paused until ${later}: the user asked to pause`,
+      `paused until ${later}: the user paused the worker`,
     ],
     [{ status: "running", paused: { ...paused, until: earlier } }, true, null],
-    [{ wish: "stop" }, true, "the command to stop is pending"],
+    [{ wish: "stop" }, true, "the command `stop` is pending"],
     [{ status: "failed", wish: "retry" }, true, "a retry was requested"],
   ])("%o", ([change, isOwned, why]) => {
     const state = swarmWith(change, {});
@@ -286,7 +286,7 @@ describe("why a worker waits", () => {
 
     expect([why(true), why(false)]).toEqual(["waits for a free worker slot", null]);
     expect(findWaitingReason(record, { ...state, wish: "stop" }, { dependsOn: [], isOwned: true, now })).toBe(
-      "the command to stop is pending",
+      "the command `stop` is pending",
     );
   });
 });

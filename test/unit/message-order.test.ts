@@ -93,13 +93,13 @@ describe("a conversation", () => {
       "a gap",
       live,
       next(live, activity("US-001", "works"), { seq: 2 }),
-      "the adapter sent the message with seq 2 directly after seq 0",
+      "the adapter sent seq 2 after seq 0: at least one message is missing",
     ],
     [
       "the future",
       live,
       next(live, completion("completed"), { seq: 9_007_199_254_740_991 }),
-      "directly after seq 0",
+      "after seq 0: at least one message is missing",
     ],
     [
       "a new message from another container",

@@ -91,7 +91,7 @@ describe("the next attempt of a worker", () => {
   });
 
   test("is kept back by no pause of before", () => {
-    const paused = { reason: "the user asked to pause", since: now.toISOString(), until: null };
+    const paused = { reason: "the user paused the worker", since: now.toISOString(), until: null };
 
     for (const status of ["failed", "stopped"] as const)
       expect(retried([{ ...failed, status, paused }], [name])[0]?.paused).toBeNull();

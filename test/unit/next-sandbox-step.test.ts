@@ -13,7 +13,7 @@ const taskFailed = { status: "failed", reason: null } as const;
 const ended = { status: "failed", reason: { code: "CONTAINER_ENDED", message: "" } } as const;
 const [run, up] = ["`swarm sandbox run FILE`", "`swarm sandbox up`"];
 const another = (id: string): string =>
-  `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${id}\` removes the rest of the last sandbox`;
+  `\`swarm sandbox up\` creates a new sandbox; \`swarm sandbox destroy ${id}\` removes the latest sandbox from the engine`;
 
 test.each<readonly [string, readonly Listed[], string]>([
   ["without any", [], up],

@@ -6,5 +6,7 @@ test("the command that repeats a file quotes its name for a shell", () => {
 
   const { next } = nothingToRun([{ file, why: "failed on 2026-01-02" }], [file]);
 
-  expect(next).toBe("`swarm start '.aimi/tasks/it'\\''s new-tasks.json' --again` carries it out again");
+  expect(next).toBe(
+    "`swarm start '.aimi/tasks/it'\\''s new-tasks.json' --again` carries out this task file again",
+  );
 });

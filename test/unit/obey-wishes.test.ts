@@ -59,7 +59,7 @@ describe("a wish", () => {
     swarm.wish(of(swarm, "one", "pause"));
     await granted(swarm);
 
-    expect(swarm.record("one").paused).toEqual({ ...at, reason: "the user asked to pause", until: null });
+    expect(swarm.record("one").paused).toEqual({ ...at, reason: "the user paused the worker", until: null });
     swarm.wish(of(swarm, "one", "unpause"));
     await granted(swarm);
     one.complete();
@@ -185,7 +185,7 @@ describe("a wish", () => {
     await granted(swarm);
     expect(swarm.record("one")).toMatchObject({
       status: "pending",
-      paused: { reason: "the user asked to pause" },
+      paused: { reason: "the user paused the worker" },
     });
     swarm.wish({ of: "swarm", wish: "unpause" });
     (await swarm.talk("one")).complete();

@@ -67,8 +67,12 @@ describe("the owner's journal", () => {
     await using journal = await open(folder);
     await journal.append(messages.slice(0, 1));
 
-    await expect(journal.append(messages.slice(2, 3))).rejects.toThrow("must continue with message 2, not 3");
-    await expect(journal.append(messages.slice(0, 1))).rejects.toThrow("must continue with message 2, not 1");
+    await expect(journal.append(messages.slice(2, 3))).rejects.toThrow(
+      "next message must have the number 2, not 3",
+    );
+    await expect(journal.append(messages.slice(0, 1))).rejects.toThrow(
+      "next message must have the number 2, not 1",
+    );
     await expect(journal.append([...messages.slice(1, 2), ...messages.slice(3, 4)])).rejects.toThrow("not 4");
     expect(journal.lastSeq).toBe(1);
   });

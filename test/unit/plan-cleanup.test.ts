@@ -223,7 +223,7 @@ describe("what no record knows", () => {
     const { remove, keep } = plan({ state: null, resources: things, locationOf: () => here });
 
     expect(remove).toEqual([]);
-    expect(keep).toMatchObject([{ why: "the labels of this resource name no worker" }]);
+    expect(keep).toMatchObject([{ why: "the labels of this resource do not identify a worker" }]);
     for (const { slug } of findLeftoverAttempts(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
   });
 

@@ -138,10 +138,28 @@ describe("the plan", () => {
     [[], "auto", { name: "this machine" }, 4, "as many as the memory and CPUs of this machine allow"],
     [[], "auto", null, 1, "the memory and CPUs of the engine's host are unknown"],
     [[], 9, null, 9, "set by --parallel or a setting"],
-    [[3, 1, 2], 9, null, 1, "metadata.maxConcurrency of a task file lowers the number of workers from 9"],
-    [[3], "auto", {}, 3, "metadata.maxConcurrency of a task file lowers the number of workers from 4"],
+    [
+      [3, 1, 2],
+      9,
+      null,
+      1,
+      "metadata.maxConcurrency of a task file reduces the number of workers, which would otherwise be 9",
+    ],
+    [
+      [3],
+      "auto",
+      {},
+      3,
+      "metadata.maxConcurrency of a task file reduces the number of workers, which would otherwise be 4",
+    ],
     [[5], "auto", {}, 4, "as many as the memory and CPUs of the engine's host allow"],
-    [[0], 9, null, 4, "metadata.maxConcurrency of a task file lowers the number of workers from 9"],
+    [
+      [0],
+      9,
+      null,
+      4,
+      "metadata.maxConcurrency of a task file reduces the number of workers, which would otherwise be 9",
+    ],
   ] as const)(
     "with maxConcurrency %j and --parallel %s on %o there are %i, and it says why",
     (caps, parallel, room, workers, why) => {

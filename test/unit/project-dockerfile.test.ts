@@ -77,7 +77,7 @@ describe("the project's Dockerfile", () => {
   plain.each([
     ["unknown", `${template}\n{{other}}`, /unknown placeholder: other/],
     ["inherited", `${template}\n{{toString}}`, /unknown placeholder/],
-    ["double", `${template}\n{{base}}`, /twice: base/],
+    ["double", `${template}\n{{base}}`, /placeholder base twice/],
     ["missing", template.replace("{{workspace}}", ""), /lacks placeholders: workspace/],
   ])("is not made from a template with a placeholder that is %s", (_name, other, problem) => {
     expect(() =>
@@ -198,10 +198,10 @@ describe("a Dockerfile of the user's own", () => {
     ["nothing in it", "", 1, /no FROM/],
     ["no FROM", "# x\n\nRUN y", 3, /no FROM/],
     ["a FROM only in a comment", "# FROM a", 1, /no FROM/],
-    ["a FROM of nothing", "RUN x\nFROM", 2, /FROM needs an image/],
-    ["a FROM of two", "FROM a b", 1, /FROM needs an image/],
-    ["AS of nothing", "FROM a AS", 1, /FROM needs an image/],
-    ["a name that is none", "FROM a AS $x", 1, /not valid for a stage/],
+    ["a FROM of nothing", "RUN x\nFROM", 2, /FROM must name an image/],
+    ["a FROM of two", "FROM a b", 1, /FROM must name an image/],
+    ["AS of nothing", "FROM a AS", 1, /FROM must name an image/],
+    ["a name that is none", "FROM a AS $x", 1, /name of a build stage is invalid/],
     ["our base's name", "FROM a AS aimi-base", 1, /swarm reserves/],
     ["our base's name in other letters", "FROM a\nFROM b as AIMI-Base\nFROM c", 2, /swarm reserves/],
     ["our stage's name for another stage", "FROM a AS aimi-user\nFROM b", 1, /swarm reserves/],

@@ -160,7 +160,7 @@ describe("which filter a container has", () => {
       "Podman",
       { ...docker, BuildahVersion: "1.28.2" },
       "crun",
-      "the engine's own filter: Podman accepts no inline profile",
+      "the engine's own filter: Podman does not accept an inline seccomp profile",
     ],
     [
       "an administrator's profile",
@@ -184,7 +184,7 @@ describe("which filter a container has", () => {
       "another architecture",
       { ...docker, Architecture: "s390x" },
       "runc",
-      "the engine's own filter: swarm's own filter does not support s390x",
+      "the engine's own filter: swarm's own filter does not support the CPU architecture s390x",
     ],
   ])("%s", (_what, info, runtime, words) => {
     const filter = chooseFilter(engineFilterOf(info), runtime);

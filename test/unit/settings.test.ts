@@ -251,14 +251,14 @@ describe("words of settings", () => {
       "a secret in a query",
       { modelEndpoints: [`a=https://a.example/?key=${secret}`] },
       "/modelEndpoints",
-      "without ?",
+      "without a query",
     ],
     ["a secret alone", { modelEndpoints: [secret] }, "/modelEndpoints", "name=url"],
     [
       "this machine",
       { modelEndpoints: ["a=http://localhost:4000"] },
       "/modelEndpoints",
-      "the container itself",
+      "`localhost` means the container",
     ],
     ["an unknown API", { modelEndpoints: ["a=https://a.example,api=other"] }, "/modelEndpoints", "api="],
     [
@@ -271,7 +271,7 @@ describe("words of settings", () => {
       "a name twice",
       { modelEndpoints: ["a=https://a.example", "a=https://b.example"] },
       "/modelEndpoints",
-      "each name only once",
+      "each name may appear only once",
     ],
     [
       "a header of the connection",

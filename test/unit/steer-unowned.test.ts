@@ -7,7 +7,7 @@ import { type SteeringCommand, steerUnownedSwarm } from "../../src/swarm/steer-u
 import { fakeContainers } from "../fakes/fake-containers.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
 
-const paused = { reason: "the user asked to pause", since: "2026-01-02T03:00:00.000Z", until: null };
+const paused = { reason: "the user paused the worker", since: "2026-01-02T03:00:00.000Z", until: null };
 
 /** What becomes of one worker that nobody owns, and of its container. */
 async function steered(

@@ -167,7 +167,7 @@ describe("a swarm on a terminal", () => {
       "the adapter sent nothing",
     ],
     [{ event: "line", status: "lost", why: "the engine is away" }, "? lost", "the engine is away"],
-    [{ event: "paused", why: "the user asked to pause" }, "= paused", "the user asked to pause"],
+    [{ event: "paused", why: "the user paused the worker" }, "= paused", "the user paused the worker"],
     [{ event: "stopping", why: "asked to stop" }, "▾ stopping", "asked to stop"],
     [
       { event: "restarted", why: "it was killed", waitMs: 2_000 },
@@ -200,7 +200,7 @@ describe("a swarm on a terminal", () => {
     board.begun(swarmWith("a", "b", "c"));
     for (const slug of ["a", "b", "c"]) run(board, slug);
     board.event({ event: "line", worker: "a", status: "stalled", why: "the adapter sent nothing" });
-    board.event({ event: "paused", worker: "b", why: "the user asked to pause" });
+    board.event({ event: "paused", worker: "b", why: "the user paused the worker" });
     end(board, "c", "AGENT_CRASH");
     board.event({ event: "retried", worker: "c", attempt: 2, why: "a crash", waitMs: 1 });
 

@@ -10,7 +10,7 @@ export const attachCommand: CommandHandler = async ({ swarm, output, signal }, a
   const watch = swarm.watch();
   const record = findWorkerByArgument(await watch.state(), argumentAt(args, 0));
   const worker = workerSlug(record);
-  output.note(`Watching ${worker}. Ctrl-C ends the watching, and the worker continues.`);
+  output.note(`Watching ${worker}. Ctrl-C ends this command, but not the worker.`);
   for await (const line of watch.tail(record, { last }, signal))
     await output.item({ worker, line }, () => line);
   if (signal.aborted) return exitCodes.done;

@@ -16,7 +16,8 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
   };
   if (request.workers.length > 0 && (request.all || request.everything))
     throw new SwarmError("USAGE", {
-      message: "name workers, or use --all or --everything, but not both: these flags apply to all workers",
+      message:
+        "give either names of workers or the flags --all and --everything: these flags apply to all workers",
     });
   if (request.everything && !request.dryRun && options["yes"] !== true && !(await isAgreed(context, request)))
     return exitCodes.usage;
@@ -27,7 +28,7 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
   );
   const document: CleanupDocument = { dryRun: request.dryRun, removed, kept };
   output.result(document, () => linesOf(document));
-  if (failure) output.note(cleanText(`not everything could be removed: ${failure.message}`, 1_000));
+  if (failure) output.note(cleanText(`swarm could not remove everything: ${failure.message}`, 1_000));
   else if (kept.length > 0) output.next(nextFor(kept));
   return failure?.exitCode ?? exitCodes.done;
 };
@@ -47,7 +48,7 @@ async function isAgreed(
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
   return askForConfirmation(
     output,
-    "Remove all of these? Trust, caches and the private engine are shared by all your projects.",
+    "Remove everything in this list? All your projects share the list of trusted files, the caches and the private engine.",
   );
 }
 
@@ -70,5 +71,5 @@ function nameOf({ kind, name, worker }: RemovedThing): string {
 function nextFor(kept: readonly KeptThing[]): string {
   return kept.some(({ kind }) => kind === "container" || kind === "volume")
     ? "`swarm resume` collects the remaining work; `swarm cleanup --discard` also removes work that cannot be collected"
-    : "`swarm cleanup --everything --dry-run` shows again what would be removed";
+    : "`swarm cleanup --everything --dry-run` lists what swarm would still remove";
 }

@@ -7,7 +7,7 @@ export const configExplainCommand: CommandHandler = async ({ swarm, output }) =>
   const settings = await swarm.explainSettings();
   output.result({ settings }, () => alignTable([["setting", "value", "from"], ...settings.map(toRow)]));
   if (settings.some(({ untrusted }) => untrusted))
-    output.next("`swarm trust`, if the project's settings file may set these values");
+    output.next("`swarm trust` allows the project's settings file to set these values");
   return exitCodes.done;
 };
 

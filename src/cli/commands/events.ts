@@ -15,7 +15,7 @@ export const eventsCommand: CommandHandler = async ({ swarm, output, signal }, _
     isEmpty = false;
     await output.item(event, () => eventLine(event));
   }
-  if (isEmpty && !follow) output.note("No matching events are stored.");
+  if (isEmpty && !follow) output.note("The event log contains no matching events.");
   return exitCodes.done;
 };
 

@@ -20,7 +20,7 @@ export const planCommand: CommandHandler = async ({ swarm, output }, args, { aga
   output.next(
     planned.tasks.length === 0
       ? "`swarm init` writes an example task file"
-      : "`swarm start --all` carries out these task files; `swarm doctor` checks whether this machine can run them",
+      : "`swarm start --all` carries out these task files; `swarm doctor` checks whether this machine can run the task files",
   );
   return exitCodes.done;
 };

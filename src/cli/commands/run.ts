@@ -34,7 +34,7 @@ async function refuseFile(word: string): Promise<void> {
 function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean): string[] {
   const how = isNew ? "wrote" : "reuses";
   return [
-    `${how} ${file}, for the branch ${branch}; \`swarm start ${file}\` carries it out at any time`,
+    `${how} ${file}, for the branch ${branch}; \`swarm start ${file}\` carries out this task file at any time`,
     describeCheck(check, isWithout),
   ];
 }

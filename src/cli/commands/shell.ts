@@ -27,7 +27,7 @@ export const shellCommand: CommandHandler = async (context, args) =>
       });
     const record = findWorkerByArgument(await swarm.watch().state(), argumentAt(args, 0));
     output.note(
-      `${workerSlug(record)}: you share this sandbox with the agent and run as the agent's user. The agent can see your processes, and they end with the agent's turn.`,
+      `${workerSlug(record)}: you share this sandbox with the agent and run as the agent's user. The agent can see your processes, and your processes end with the agent's turn.`,
     );
     return terminal === null
       ? runInside(context, { record, command })

@@ -154,7 +154,7 @@ export const retryCommand: CommandHandler = async (context, args, options) => {
   context.output.result({ swarm: state }, () => [
     kind === "asked"
       ? "The owner of this swarm retries these workers."
-      : "None of these workers has failed or was stopped.",
+      : "There is nothing to retry: none of these workers failed or was stopped.",
   ]);
   context.output.next("`swarm status`");
   return exitCodes.done;

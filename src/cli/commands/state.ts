@@ -78,12 +78,16 @@ export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
     state
       ? `swarm ${state.swarmId}: the state file is valid, ${formatCount(state.containers.length, "record")}`
       : "There is no swarm in this worktree.",
-    reconciled ? "the records were compared with the engine" : "not reconciled: no engine answers",
+    reconciled
+      ? "the records were compared with the engine"
+      : "not reconciled: no engine answers, so the records were not compared with containers",
     ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
-    ...orphans.map((name) => `${cleanText(name)}: a container of this project without a record`),
+    ...orphans.map(
+      (name) => `${cleanText(name)}: this container of the project has no record in the state file`,
+    ),
   ]);
   const agrees = corrections.length === 0 && orphans.length === 0;
-  if (!agrees) output.next("`swarm state repair` brings the records in line with the engine");
+  if (!agrees) output.next("`swarm state repair` corrects the records to match the engine's containers");
   return agrees ? exitCodes.done : exitCodes.conflict;
 };
 

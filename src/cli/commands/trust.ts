@@ -20,7 +20,7 @@ export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { y
 };
 
 function resultLine(waiting: number, trusted: readonly string[]): string {
-  if (waiting === 0) return "No further file of this project needs to be trusted.";
+  if (waiting === 0) return "No file of this project still needs to be trusted.";
   return trusted.length > 0
     ? `These files are trusted until they change: ${trusted.map((path) => cleanText(path)).join(", ")}`
     : "No file was trusted.";

@@ -46,7 +46,7 @@ function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: Wai
   const { exit, next } = outcomeOf({ containers: workers });
   switch (end) {
     case "timeout":
-      output.note("The timeout of `swarm wait` is over, but not all workers have ended.");
+      output.note("The timeout of `swarm wait` has expired, but not all workers have ended.");
       output.next("`swarm status -w` watches the workers, `swarm wait` waits again");
       return exitCodes.stillRunning;
     case "replaced":

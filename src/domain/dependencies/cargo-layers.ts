@@ -28,7 +28,7 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
       if (other === null || !tree.has(joinPath(other, "Cargo.toml")))
         return {
           path: joinPath(each, "Cargo.toml"),
-          reason: "the Cargo.toml needs a package in a folder without a Cargo.toml",
+          reason: "this Cargo.toml depends on a package in a folder that has no Cargo.toml",
         };
       packages.add(other);
     }

@@ -36,7 +36,7 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
       if (other === null || !tree.has(joinPath(other, "go.mod")))
         return {
           path,
-          reason: `the file replaces a module by ${target.slice(0, 100)}, where git tracks no go.mod`,
+          reason: `the file replaces a module with the folder ${target.slice(0, 100)}, in which git tracks no go.mod`,
         };
       replaced.push(joinPath(other, "go.mod"));
     }

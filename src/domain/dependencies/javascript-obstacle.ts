@@ -72,7 +72,7 @@ function missingFolder(
   // A link needs only the target's manifest. Other dependencies copy the target's files, which are not in the image yet.
   const isLink = scheme !== "file" || manager === "npm";
   const isIn = manifests.includes(joinPath(target, "package.json"));
-  return isLink && isIn ? null : "which the image does not contain before the sources";
+  return isLink && isIn ? null : "which is not yet in the image when the dependencies are installed";
 }
 
 function shown(text: string): string {

@@ -99,7 +99,7 @@ export function manifestTree({ paths, readText }: CommitFiles): {
 
 function reasonElsewhere(more: number): string {
   const same = more === 0 ? "" : `, like ${formatCount(more, "other manifest")}`;
-  return `the manifest is among vendored files or fixtures${same}`;
+  return `the manifest is in a folder of vendored files or test fixtures${same}`;
 }
 
 function reasonToLeaveOut(
@@ -109,7 +109,7 @@ function reasonToLeaveOut(
 ): string | null {
   if (isIgnored(path)) return ".dockerignore excludes this file";
   const secret = findSecretPathReason(path) ?? findSecretInManifest(path, readText(path) ?? "");
-  return secret && `the file looks secret: ${secret}`;
+  return secret && `the file may contain a secret: ${secret}`;
 }
 
 /**
