@@ -99,7 +99,7 @@ async function carryOut(
   const signal = stopMs === undefined ? new AbortController().signal : AbortSignal.timeout(stopMs);
   const turn = (prompt: string, continues: boolean) => ({
     ...{ storyId, prompt, continues, agent: { ...asked, ...model } },
-    promptAfresh: continues ? `${story}\n\n${prompt}` : prompt,
+    promptForNewConversation: continues ? `${story}\n\n${prompt}` : prompt,
   });
 
   let end = await agent.runTurn(turn(story, false), tools, signal);

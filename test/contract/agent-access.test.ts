@@ -198,7 +198,7 @@ describe("the plan", () => {
     expect(byGateway.stdout).toContain("claude calls api.anthropic.com through the gateway");
     expect(byGateway.stderr).not.toContain("claude");
     expect(sealed.stdout).toContain("network none");
-    expect(sealed.stderr).toContain("warning: claude needs its model's API");
+    expect(sealed.stderr).toContain("warning: `swarm start` refuses claude with --network none");
     expect(keyless.stderr).toContain("warning: claude needs one of the variables ANTHROPIC_AUTH_TOKEN");
     expect(nowhere.stderr).toContain("warning: ANTHROPIC_BASE_URL: the gateway cannot call this address");
   });

@@ -17,7 +17,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: Tas
     history: {
       statusById: known,
       commitById: new Map(),
-      fromById: new Map(),
+      startCommitById: new Map(),
       lastCheckpoint: null,
       lastBundle: null,
     },
