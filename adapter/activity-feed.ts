@@ -1,4 +1,4 @@
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const minIntervalMs = 250;
@@ -39,7 +39,7 @@ export function createActivityFeed(publish: (activity: StoryActivity) => void): 
 
   return {
     report({ storyId, kind, summary }) {
-      const text = cleanText(summary.slice(0, maxReadLength)).trim();
+      const text = sanitizeText(summary.slice(0, maxReadLength)).trim();
       if (text === "") return;
       pending = { storyId, kind, summary: text };
       if (pauseTimer === null) publishPending();

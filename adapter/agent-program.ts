@@ -1,5 +1,5 @@
 import { textLines } from "../src/wire/text-lines.ts";
-import { type AgentUserCommand, signalGroup, startAsAgent, waitForExit } from "./agent-user.ts";
+import { type AgentUserCommand, signalProcessGroup, startAsAgent, waitForProgramEnd } from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
@@ -16,7 +16,7 @@ const pipeGraceMs = 200;
  * Starts an agent's program. `onBytes` gets each chunk of its stdout before the lines of the chunk appear in
  * `lines`.
  */
-export function startProgram(
+export function startAgentProgram(
   command: AgentUserCommand,
   {
     onBytes,
@@ -24,7 +24,7 @@ export function startProgram(
   }: { readonly onBytes: (bytes: Uint8Array) => void; readonly killAll: () => Promise<void> },
 ): AgentProgram {
   const child = startAsAgent(command);
-  const exit = waitForExit(child).then(shellExitCode);
+  const exit = waitForProgramEnd(child).then(shellExitCode);
   let stderrTail = "";
   child.stderr.on("data", (bytes: Buffer) => {
     stderrTail = (stderrTail + bytes.toString()).slice(-maxStderrTail);
@@ -75,7 +75,7 @@ export function startProgram(
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
     },
     kill: async () => {
-      signalGroup(child.pid);
+      signalProcessGroup(child.pid);
       await killAll();
     },
   };

@@ -1,24 +1,24 @@
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { RequestedAgent } from "../src/domain/generated/acp.ts";
-import { startProgram } from "./agent-program.ts";
+import { startAgentProgram } from "./agent-program.ts";
 import { findAgentProcesses, killAgentProcesses, runAsAgent, terminateAgentProcesses } from "./agent-user.ts";
-import type { Agent, AgentActivity, Turn, TurnContext, TurnEnd, TurnUsage } from "./agents/agent.ts";
+import type { Agent, AgentActivity, AgentTurn, TurnEnd, TurnSandbox, TurnUsage } from "./agents/agent.ts";
 import { type IdleLimits, IdlenessDetector } from "./idleness.ts";
 import { countOomKills } from "./out-of-memory.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
+import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
 import { openTranscript } from "./transcript.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 
 export interface TurnDeps {
   readonly paths: SandboxPaths;
-  readonly clock: WorkClock;
+  readonly clock: PauseAwareClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
   /** The complete environment variables of the agent's programs. */
   readonly env: () => Readonly<Record<string, string>>;
-  readonly conversation: TurnContext["conversation"];
+  readonly conversation: TurnSandbox["conversation"];
   readonly limits: IdleLimits;
   /** The grace period between the request to stop the agent and its kill, in milliseconds. */
   readonly graceMs: () => number;
@@ -48,7 +48,11 @@ const askOutputBytes = 200_000;
  * Runs one turn of an agent. Kills the agent if it hangs, and stops it when `signal` aborts. Leaves no
  * process of the agent's user behind.
  */
-export async function runTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): Promise<SupervisedTurnEnd> {
+export async function runTurn(
+  deps: TurnDeps,
+  turn: AgentTurn,
+  signal: AbortSignal,
+): Promise<SupervisedTurnEnd> {
   const { agent, clock, limits, paths } = deps;
   const idleness = new IdlenessDetector(clock);
   const stalled = new AbortController();
@@ -106,7 +110,7 @@ export async function runTurn(deps: TurnDeps, turn: Turn, signal: AbortSignal): 
  * Ends all processes of the agent's user after `stop` aborts: with SIGTERM at half of the grace period, and
  * with SIGKILL at its end. Sends no further signal once it is disposed.
  */
-function killAfterGrace(clock: WorkClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
+function killAfterGrace(clock: PauseAwareClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
   const waits = new DisposableStack();
   const begin = () => {
@@ -139,7 +143,7 @@ function toolsFor(
   { paths, env, conversation, report, reportUsage }: TurnDeps,
   idleness: IdlenessDetector,
   record: (bytes: Uint8Array) => void,
-): TurnContext {
+): TurnSandbox {
   const folder = paths.workspace;
   return {
     conversation,
@@ -147,7 +151,7 @@ function toolsFor(
       return env();
     },
     start: (command, more = {}) =>
-      startProgram(
+      startAgentProgram(
         { command, env: { ...env(), ...more }, folder },
         {
           killAll: killAgentProcesses,
@@ -159,7 +163,7 @@ function toolsFor(
       ),
     async runCommand(command) {
       const result = await runAsAgent({ command, env: env(), folder, maxOutputLength: askOutputBytes });
-      return { code: exitCodeOf(command[0] ?? "", result), output: result.stdout };
+      return { code: requireExitCode(command[0] ?? "", result), output: result.stdout };
     },
     report(activity) {
       if (activity.tool) idleness.noteTool(activity.tool);
@@ -189,7 +193,7 @@ export async function findAgentVersion(
   const program = agent.program(requested);
   const look = { env, folder: paths.workspace, deadline };
   const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
-  const words = exitCodeOf(`the search for the program ${program}`, found) === 0 ? found.stdout : "";
+  const words = requireExitCode(`the search for the program ${program}`, found) === 0 ? found.stdout : "";
   // Only the output `absent` proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
   if (words !== present) throw new ProgramCutOffError(`the search for the program ${program}`, found);
@@ -204,7 +208,7 @@ export async function findAgentVersion(
   if (end.kind === "halted")
     throw new ProgramCutOffError(`${program} ${agent.versionFlags.join(" ")}`, asked);
   const [line = ""] = asked.stdout.trim().split("\n");
-  return { isThere: true, version: end.kind === "exited" && end.code === 0 ? cleanText(line, 200) : null };
+  return { isThere: true, version: end.kind === "exited" && end.code === 0 ? sanitizeText(line, 200) : null };
 }
 
 const present = "present\n";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { BoundedText } from "../src/domain/bounded-text.ts";
-import { type Killer, killProcesses, killRounds } from "./end-processes.ts";
+import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./end-processes.ts";
 import { countOomKills } from "./out-of-memory.ts";
 import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
 
@@ -42,12 +42,12 @@ export function startAsAgent({ command, env, folder }: AgentUserCommand): ChildP
   });
 }
 
-export interface AgentUserResult extends EndedProgram {
+export interface RunAsAgentResult extends EndedProgram {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-export interface AgentUserRun extends AgentUserCommand {
+export interface RunAsAgentOptions extends AgentUserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
   /** The maximum number of characters to keep of stdout and of stderr; the middle of a longer output is left out. */
   readonly maxOutputLength?: number;
@@ -63,13 +63,13 @@ export interface AgentUserRun extends AgentUserCommand {
 }
 
 /** Runs a program as the agent's user to its end. Kills the program's process group when `deadline` or `signal` aborts. */
-export async function runAsAgent(run: AgentUserRun, signal?: AbortSignal): Promise<AgentUserResult> {
+export async function runAsAgent(run: RunAsAgentOptions, signal?: AbortSignal): Promise<RunAsAgentResult> {
   const { input, maxOutputLength = 1_000_000, onOutput, deadline, returnsOnExit = false } = run;
   // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
   const killsBefore = countOomKills();
   const child = startAsAgent(run);
-  const exited = returnsOnExit ? waitForExit(child) : closeOf(child);
-  using until = killOnAbort(child, [deadline, signal]);
+  const exited = returnsOnExit ? waitForProgramEnd(child) : closeOf(child);
+  using until = killProcessGroupOnAbort(child, [deadline, signal]);
   const stdout = new BoundedText(maxOutputLength);
   const stderr = new BoundedText(maxOutputLength);
   child.stdout.on("data", (bytes: Buffer) => {
@@ -90,7 +90,7 @@ export async function runAsAgent(run: AgentUserRun, signal?: AbortSignal): Promi
 }
 
 /** Kills a program's process group as soon as one of the signals aborts. Stops listening to the signals when disposed. */
-export function killOnAbort(
+export function killProcessGroupOnAbort(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
 ): Disposable & { judge(end: ProgramEnd): ProgramEnd } {
@@ -100,7 +100,7 @@ export function killOnAbort(
     if (!each) continue;
     const end = (): void => {
       endedBy ??= each;
-      signalGroup(child.pid);
+      signalProcessGroup(child.pid);
     };
     if (each.aborted) end();
     else each.addEventListener("abort", end, { once: true });
@@ -115,7 +115,7 @@ export function killOnAbort(
   };
 }
 
-async function feed(child: ChildProcess, input: AgentUserRun["input"]): Promise<void> {
+async function feed(child: ChildProcess, input: RunAsAgentOptions["input"]): Promise<void> {
   const { stdin } = child;
   if (!stdin) return;
   // Ignores write errors: a program may end before it has read its input.
@@ -152,7 +152,7 @@ const pipeGraceMs = 200;
  * Resolves with how a program ended. Waits for its output pipes to close, but at most `pipeGraceMs` after its
  * exit.
  */
-export function waitForExit(child: ChildProcess): Promise<ProgramEnd> {
+export function waitForProgramEnd(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
     child.once("exit", (code, signal) => {
@@ -186,7 +186,7 @@ function notBegun(error: Error): ProgramEnd {
 }
 
 /** Sends a signal to a process group; a group that is already gone is no error. */
-export function signalGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
+export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);
@@ -233,11 +233,11 @@ async function readProcess(pid: string): Promise<AgentUserProcess | null> {
 
 /** The time limit of the first killer program, in milliseconds. Each further killer gets more time. */
 const killerMs = 500;
-const killEverything = `for _ in ${"x ".repeat(killRounds)}; do kill -s KILL -- -1; done`;
+const killEverything = `for _ in ${"x ".repeat(killSignalCount)}; do kill -s KILL -- -1; done`;
 
 /** Kills every process of the agent's user. */
 export function killAgentProcesses(): Promise<void> {
-  return killProcesses({
+  return killAllProcessesOfUser({
     startKiller,
     findProcesses: findAgentProcesses,
     killProcess: signalProcess,
@@ -249,7 +249,7 @@ export function killAgentProcesses(): Promise<void> {
  * Starts a program that kills all processes of the agent's user. The program runs as that user, so it cannot
  * kill processes of other users. The agent's processes can stop it.
  */
-function startKiller(): Killer {
+function startKiller(): KillerProcess {
   // `setpriv` changes the user after the exec. With Node's `uid` option, the agent could stop the child before its exec,
   // which would block `spawn`.
   const killer = spawn(setprivPath, [...userFlags, "/bin/sh", "-c", killEverything], {
@@ -257,7 +257,7 @@ function startKiller(): Killer {
     env: {},
     stdio: "ignore",
   });
-  return { exited: waitForExit(killer), end: () => void killer.kill("SIGKILL") };
+  return { exited: waitForProgramEnd(killer), end: () => void killer.kill("SIGKILL") };
 }
 
 /** Sends SIGTERM to every process of the agent's user. */

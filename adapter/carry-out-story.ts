@@ -4,34 +4,34 @@ import type { CheckResult, CommitAuthor, TaskRequestPayload } from "../src/domai
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
 import type { SupervisedTurnEnd } from "./agent-turn.ts";
-import type { Turn } from "./agents/agent.ts";
-import { completeStory, failLargeStory, failStory, failStoryAfterGitFailure } from "./end-story.ts";
+import type { AgentTurn } from "./agents/agent.ts";
+import { completeStory, failOversizedStory, failStory, failStoryAfterGitFailure } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
-import type { NewMessage } from "./journal.ts";
+import type { NewJournalMessage } from "./journal.ts";
 import { WorkTooLargeError } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { ProgramCutOffError } from "./program-end.ts";
-import type { limitsOf } from "./request.ts";
+import type { limitsWithDefaults } from "./request.ts";
 import { TaskLimitReached } from "./task-limit.ts";
 import { runStoryUntilChecksPass } from "./try-story.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
-export interface StoryDeps {
+export interface StoryExecutionDeps {
   readonly paths: SandboxPaths;
-  readonly clock: WorkClock;
+  readonly clock: PauseAwareClock;
   readonly processes: ProcessWatch;
   readonly workspace: Workspace;
   readonly request: TaskRequestPayload;
   readonly taskFile: TaskFile;
   readonly swarmId: string;
   readonly author: CommitAuthor;
-  readonly limits: ReturnType<typeof limitsOf>;
+  readonly limits: ReturnType<typeof limitsWithDefaults>;
   /** The environment variables of checks and of git, without credentials. */
   readonly env: Readonly<Record<string, string>>;
-  readonly runTurn: (turn: Turn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
-  readonly appendToJournal: (message: NewMessage) => Promise<unknown>;
+  readonly runTurn: (turn: AgentTurn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
+  readonly appendToJournal: (message: NewJournalMessage) => Promise<unknown>;
   /**
    * Returns the ID of a story's conversation with the agent. Returns undefined if the story has none, or if
    * the ID contains unsafe characters.
@@ -100,7 +100,7 @@ export interface StorySuccess {
  * cancelled, throws the signal's reason.
  */
 export async function executeStory(
-  deps: StoryDeps,
+  deps: StoryExecutionDeps,
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StoryEnd> {
@@ -113,7 +113,7 @@ export async function executeStory(
   } catch (error) {
     if (error instanceof ProgramCutOffError && error.isOutOfMemory)
       return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
-    if (error instanceof WorkTooLargeError) return failLargeStory(deps, start, error);
+    if (error instanceof WorkTooLargeError) return failOversizedStory(deps, start, error);
     if (!(error instanceof GitFailure)) throw error;
     return failStoryAfterGitFailure(deps, start, error);
   }
@@ -124,7 +124,7 @@ export async function executeStory(
  * the task is cancelled, so that a later run can resume the story.
  */
 async function tryInTime(
-  deps: StoryDeps,
+  deps: StoryExecutionDeps,
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StorySuccess | StoryFailure> {

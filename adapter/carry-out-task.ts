@@ -3,14 +3,14 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
 import type { EarlierStory } from "../src/domain/story-prompt.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
-import { executeStory, type LastGoodCommit, type StoryDeps } from "./carry-out-story.ts";
+import { executeStory, type LastGoodCommit, type StoryExecutionDeps } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
-import type { EarlierRuns } from "./history.ts";
+import type { EarlierRunResults } from "./history.ts";
 import { TaskLimitReached } from "./task-limit.ts";
 
-export interface TaskDeps extends StoryDeps {
-  readonly history: EarlierRuns;
+export interface TaskExecutionDeps extends StoryExecutionDeps {
+  readonly history: EarlierRunResults;
   /** Called with the story's ID when a story starts, and with null when the story ends. */
   readonly onStory: (storyId: string | null) => void;
 }
@@ -18,7 +18,7 @@ export interface TaskDeps extends StoryDeps {
 type CompletionPayload = Completion["payload"];
 
 /** Runs the remaining stories of the task, one after another. If the task is cancelled, throws the signal's reason. */
-export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<CompletionPayload> {
+export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal): Promise<CompletionPayload> {
   const { taskFile, history, workspace, appendToJournal, request, onStory } = deps;
   const { userStories: stories } = taskFile;
   const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
@@ -97,7 +97,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
 
   const isComplete = stories.every(({ id }) => statusById.get(id) === "completed");
   return {
-    ...(await bundleTaskWork(deps)),
+    ...(await bundleTaskCommits(deps)),
     status: isComplete ? "completed" : "failed",
     errors: shorten(errors),
   };
@@ -107,7 +107,7 @@ export async function executeTask(deps: TaskDeps, signal: AbortSignal): Promise<
  * Checks out the last good commit before a story begins and returns its tree. Rebuilds the repository if git cannot
  * check it out.
  */
-async function startTree({ workspace, rebuild }: TaskDeps, good: LastGoodCommit): Promise<string> {
+async function startTree({ workspace, rebuild }: TaskExecutionDeps, good: LastGoodCommit): Promise<string> {
   try {
     return await workspace.checkOut(good.commit);
   } catch (error) {
@@ -118,11 +118,11 @@ async function startTree({ workspace, rebuild }: TaskDeps, good: LastGoodCommit)
 }
 
 /** Stores all commits of the task in one bundle, and returns the bundle's description for the completion message. */
-export async function bundleTaskWork({
+export async function bundleTaskCommits({
   paths,
   workspace,
   env,
-}: Pick<StoryDeps, "paths" | "workspace" | "env">): Promise<
+}: Pick<StoryExecutionDeps, "paths" | "workspace" | "env">): Promise<
   Pick<CompletionPayload, "prUrl" | "head" | "bundle" | "sha256">
 > {
   const head = await workspace.tip();

@@ -1,20 +1,20 @@
-import type { StartTimeLimit } from "./git.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { StartCommandTimeLimit } from "./git.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 
 /**
  * Sets time limits for the adapter's own commands: each command has its own limit, and all commands end when the work
  * stops.
  */
 export class CommandTimeLimits {
-  readonly #clock: WorkClock;
+  readonly #clock: PauseAwareClock;
   #until: AbortSignal;
 
-  constructor(clock: WorkClock, until: AbortSignal) {
+  constructor(clock: PauseAwareClock, until: AbortSignal) {
     this.#clock = clock;
     this.#until = until;
   }
 
-  limit(ms: number): ReturnType<StartTimeLimit> {
+  limit(ms: number): ReturnType<StartCommandTimeLimit> {
     const own = this.#clock.after(ms);
     return {
       signal: AbortSignal.any([own.signal, this.#until]),

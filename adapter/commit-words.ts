@@ -1,4 +1,4 @@
-import { cleanToOneLine } from "../src/domain/clean-text.ts";
+import { sanitizeToOneLine } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
@@ -18,23 +18,23 @@ export function storyCommitMessage(
   { swarmId, task }: { readonly swarmId: string; readonly task: string },
 ): string {
   const trailers = [
-    `Swarm-Id: ${cleanToOneLine(swarmId, "-")}`,
-    `Swarm-Task: ${cleanToOneLine(task, "-")}`,
+    `Swarm-Id: ${sanitizeToOneLine(swarmId, "-")}`,
+    `Swarm-Task: ${sanitizeToOneLine(task, "-")}`,
     `Swarm-Story: ${id}`,
   ];
-  return `${cleanToOneLine(title, id)}\n\n${trailers.join("\n")}\n`;
+  return `${sanitizeToOneLine(title, id)}\n\n${trailers.join("\n")}\n`;
 }
 
 /** Returns the commit message for the unfinished work of a failed story. */
 export function unfinishedWorkCommitMessage({ id, title }: Titled, code: string): string {
-  return `Unfinished: ${id} ${cleanToOneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
+  return `Unfinished: ${id} ${sanitizeToOneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
 }
 
 /**
  * Returns git's environment variables for author and committer. Replaces an author's name or email that git
  * would refuse, and removes NUL bytes.
  */
-export function authorVariables({ name, email }: CommitAuthor): Record<string, string> {
+export function gitAuthorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
     ...{ GIT_AUTHOR_NAME: named(name, committer.name), GIT_AUTHOR_EMAIL: named(email, committer.email) },
     ...{ GIT_COMMITTER_NAME: committer.name, GIT_COMMITTER_EMAIL: committer.email },
@@ -46,6 +46,6 @@ export function authorVariables({ name, email }: CommitAuthor): Record<string, s
  * characters.
  */
 function named(text: string, otherwise: string): string {
-  const name = cleanToOneLine(text, otherwise);
+  const name = sanitizeToOneLine(text, otherwise);
   return /[^<>.,:;"'\\\s]/.test(name) ? name : otherwise;
 }

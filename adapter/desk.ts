@@ -3,16 +3,16 @@ import { findMessageProblem } from "../src/schema/find-message-problem.ts";
 import type { JournalClient } from "../src/wire/listeners.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import type { Journal } from "./journal.ts";
-import { canonicalRequest, findRequestProblem } from "./request.ts";
+import { findRequestProblem, serializeCanonicalRequest } from "./request.ts";
 import type { SupervisorStatus } from "./status.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 
-export interface InboxDeps {
+export interface HostInboxDeps {
   readonly status: SupervisorStatus;
   readonly journal: Journal;
   /** The task request that an earlier run on this volume accepted, in canonical form; null if there was none. */
   readonly acceptedRequest: string | null;
-  readonly clock: WorkClock;
+  readonly clock: PauseAwareClock;
   readonly onCancel: (cancel: Cancel["payload"]) => void;
   readonly complain: (line: string) => void;
 }
@@ -46,7 +46,7 @@ export function openHostInbox({
   clock,
   onCancel,
   complain,
-}: InboxDeps): HostInbox {
+}: HostInboxDeps): HostInbox {
   const arrived = Promise.withResolvers<TaskRequestPayload>();
   arrived.promise.catch(() => {});
   let accepted = acceptedRequest;
@@ -60,7 +60,7 @@ export function openHostInbox({
       refuse(problem);
       return;
     }
-    const canonical = canonicalRequest(payload);
+    const canonical = serializeCanonicalRequest(payload);
     if (accepted !== null && canonical !== accepted) {
       // Refuses the conflicting request without ending the work on the accepted one.
       listener.send(

@@ -34,7 +34,7 @@ async function measureDisk(
   return { homeBytes, totalBytes: [...bytesByPath.values()].reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-export interface UsedBytes {
+export interface UsedBytesSample {
   readonly atMs: number;
   /** The used bytes of all file systems that the agent writes to; the agent's files are a part of them. */
   readonly usedBytes: number;
@@ -44,7 +44,7 @@ export interface UsedBytes {
  * Reads how many bytes are used on the file systems of the workspace and the home folder. If both folders are
  * on one file system, it counts twice; the next measurement then only comes earlier.
  */
-async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytes> {
+async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytesSample> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
   const used = systems.map(({ blocks, bfree, bsize }) => (blocks - bfree) * bsize);
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
@@ -54,7 +54,7 @@ async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedByt
  * The result of a measurement of the agent's files. `usedBytes` is the value from just before the
  * measurement.
  */
-export interface DiskMeasurement extends UsedBytes {
+export interface DiskMeasurement extends UsedBytesSample {
   readonly tookMs: number;
   /** The number of bytes by which the agent's files can grow until they reach the first limit. */
   readonly bytesUntilLimit: number;
@@ -71,7 +71,10 @@ const intervalPerDuration = 4;
  * Whether the agent's files are due for a measurement. A measurement is slow because it reads every folder,
  * so the used bytes of the file systems decide when it is needed.
  */
-export function isMeasurementDue(last: DiskMeasurement | null, { atMs, usedBytes }: UsedBytes): boolean {
+export function isDiskMeasurementDue(
+  last: DiskMeasurement | null,
+  { atMs, usedBytes }: UsedBytesSample,
+): boolean {
   if (!last) return true;
   const growth = {
     grownBytes: usedBytes - last.usedBytes,
@@ -83,7 +86,7 @@ export function isMeasurementDue(last: DiskMeasurement | null, { atMs, usedBytes
 }
 
 /** The interval, in milliseconds, at which the caller checks the disk. */
-export const diskCheckMs = 1_000;
+export const diskCheckIntervalMs = 1_000;
 /** The minimum free disk space, in bytes, that the adapter needs to export the agent's work. */
 const minFreeBytes = 16 << 20;
 
@@ -119,7 +122,7 @@ export function watchDisk({
     if (bavail * bsize < minFreeBytes)
       return onTooFull(`only ${formatBytes(bavail * bsize)} of disk space is free in the sandbox's volume`);
     const look = await readUsedBytes(paths);
-    if (isMeasuring || !isMeasurementDue(last, look)) return;
+    if (isMeasuring || !isDiskMeasurementDue(last, look)) return;
     isMeasuring = true;
     // Ignores a failed measurement: a later call measures again.
     const use = await measureDisk(paths, env, signal).catch(() => null);

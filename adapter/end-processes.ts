@@ -14,17 +14,17 @@ const maxKillerMs = 4_000;
  * How many times in a row to signal all processes. On some kernels, one signal to all processes misses some,
  * and these could fork.
  */
-export const killRounds = 10;
+export const killSignalCount = 10;
 
 /** A running program that kills all processes of a user except itself. */
-export interface Killer {
+export interface KillerProcess {
   readonly exited: Promise<ProgramEnd>;
   /** Ends this killer. */
   readonly end: () => void;
 }
 
-export interface KillDeps {
-  readonly startKiller: () => Killer;
+export interface KillProcessesDeps {
+  readonly startKiller: () => KillerProcess;
   readonly findProcesses: () => Promise<readonly { readonly pid: number }[]>;
   /** Kills the process with this ID; −1 kills all processes except the caller and the process with ID 1. */
   readonly killProcess: (pid: number) => void;
@@ -40,12 +40,12 @@ export interface KillDeps {
  * that no process can escape by a fork. When this function returns, no killer is left that could kill later
  * programs.
  */
-export async function killProcesses({
+export async function killAllProcessesOfUser({
   startKiller,
   findProcesses,
   killProcess,
   killerMs,
-}: KillDeps): Promise<void> {
+}: KillProcessesDeps): Promise<void> {
   const begunAt = performance.now();
   for (let patienceMs = killerMs; ; patienceMs = Math.min(2 * patienceMs, maxKillerMs)) {
     // Kills before it lists the processes, because a list easily misses a process that forks all the time.
@@ -60,7 +60,7 @@ export async function killProcesses({
     // As a last resort, root kills all processes in the sandbox, including the host's `attach` processes, which the host
     // starts again.
     const isLast = spentMs > (left.length > 0 ? lastResortMs : lastResortUnseenMs);
-    if (isLast) for (let round = 0; round < killRounds; round += 1) killProcess(-1);
+    if (isLast) for (let round = 0; round < killSignalCount; round += 1) killProcess(-1);
     await delay(lookAgainMs);
   }
 }
@@ -69,7 +69,7 @@ export async function killProcesses({
  * Returns whether the killer has signalled all processes. If the killer is late, ends it and waits for its
  * exit, so that it cannot kill later programs.
  */
-async function runKiller({ exited, end }: Killer, killerMs: number): Promise<boolean> {
+async function runKiller({ exited, end }: KillerProcess, killerMs: number): Promise<boolean> {
   const late = setTimeout(end, killerMs);
   const over = new AbortController();
   const never = delay(unkillableMs, null, { signal: over.signal }).catch(() => null);

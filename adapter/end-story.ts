@@ -1,9 +1,15 @@
-import { cutText } from "../src/domain/fit-message.ts";
+import { truncateText } from "../src/domain/fit-message.ts";
 import type { StoryProgress } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 import { killAgentProcesses } from "./agent-user.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
-import type { StoryDeps, StoryEnd, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
+import type {
+  StoryEnd,
+  StoryExecutionDeps,
+  StoryFailure,
+  StorySuccess,
+  StoryToRun,
+} from "./carry-out-story.ts";
 import { storyCommitMessage, unfinishedWorkCommitMessage } from "./commit-words.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
@@ -14,7 +20,7 @@ import { WorkTooLargeError } from "./measure-work.ts";
  * stores the commit in a bundle.
  */
 export async function completeStory(
-  { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryDeps,
+  { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryExecutionDeps,
   { story, from }: { readonly story: UserStory; readonly from: string },
   { tree, checks }: StorySuccess,
 ): Promise<StoryEnd> {
@@ -59,14 +65,14 @@ export async function completeStory(
  * the last good commit.
  */
 export async function failStory(
-  deps: StoryDeps,
+  deps: StoryExecutionDeps,
   { story, lastGoodCommit }: StoryToRun,
   failure: StoryFailure,
 ): Promise<StoryEnd> {
   const { paths, workspace, appendToJournal, author, env } = deps;
   const { code, scope, checks } = failure;
   const conversation = deps.conversationOf(story.id);
-  const message = cutText(failure.message, 1_900);
+  const message = truncateText(failure.message, 1_900);
   await killAgentProcesses();
   await workspace.restoreBranch();
   const parent = await workspace.tip();
@@ -101,7 +107,7 @@ export async function failStory(
  * Writes a tree of the work folder, without files that are too large. Returns the last commit's tree if the
  * work still exceeds a limit of the task.
  */
-async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string> {
+async function writeWhatFits(workspace: StoryExecutionDeps["workspace"]): Promise<string> {
   try {
     return await workspace.writeTree();
   } catch (error) {
@@ -115,8 +121,8 @@ async function writeWhatFits(workspace: StoryDeps["workspace"]): Promise<string>
  * Fails a story whose files exceed the limits of a task. First reports that it resets the work folder, since
  * that takes time.
  */
-export async function failLargeStory(
-  deps: StoryDeps,
+export async function failOversizedStory(
+  deps: StoryExecutionDeps,
   start: StoryToRun,
   { message, pathsToLeaveOut }: WorkTooLargeError,
 ): Promise<StoryEnd> {
@@ -128,7 +134,7 @@ export async function failLargeStory(
   const payload = {
     storyId: id,
     kind: "text",
-    summary: cutText(`resetting the work folder after the story ${id}: ${message}`, 300),
+    summary: truncateText(`resetting the work folder after the story ${id}: ${message}`, 300),
   } as const;
   await deps.appendToJournal({ type: "activity", payload });
   return failStory(deps, start, { code: "WORK_TOO_LARGE", message: `${message}. ${kept}.`, scope: "story" });
@@ -139,11 +145,11 @@ export async function failLargeStory(
  * and rebuilds the repository for the next story.
  */
 export async function failStoryAfterGitFailure(
-  deps: StoryDeps,
+  deps: StoryExecutionDeps,
   start: StoryToRun,
   failure: GitFailure,
 ): Promise<StoryEnd> {
-  const message = cutText(
+  const message = truncateText(
     `git could not process the story's files in the work folder: ${failure.message}`,
     1_900,
   );

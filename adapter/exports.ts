@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../src/domain/generated/acp.ts";
-import { killOnAbort, startAsAgent, waitForExit } from "./agent-user.ts";
+import { killProcessGroupOnAbort, startAsAgent, waitForProgramEnd } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
 import { countOomKills } from "./out-of-memory.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
-import { exitCodeOf, type ProgramEnd } from "./program-end.ts";
+import { type ProgramEnd, requireExitCode } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** The maximum size of a bundle, in bytes: an agent must not fill the adapter's volume with its commits. */
@@ -46,8 +46,8 @@ export async function storeBundle(
   {
     await using file = await open(draft, "w", 0o600);
     const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
-    const exited = waitForExit(child);
-    using until = killOnAbort(child, [limited.signal, enough.signal]);
+    const exited = waitForProgramEnd(child);
+    using until = killProcessGroupOnAbort(child, [limited.signal, enough.signal]);
     child.stdin.end();
     child.stderr.on("data", (piece: Buffer) => {
       stderrTail = (stderrTail + piece.toString()).slice(-500);
@@ -65,16 +65,16 @@ export async function storeBundle(
   }
   if (enough.signal.aborted) stderrTail = "the bundle of the commits is larger than 4 GiB";
   else if (end.kind !== "deadline")
-    exitCodeOf("git bundle", { end, isOutOfMemory: (await countOomKills()) > memoryKills });
+    requireExitCode("git bundle", { end, isOutOfMemory: (await countOomKills()) > memoryKills });
   if (end.kind !== "exited" || end.code !== 0 || bytes === 0)
     throw new GitFailure(["bundle"], { end, stderr: stderrTail });
   await rename(draft, path);
   undo.move();
-  await syncFolder(folder);
+  await syncFolderToDisk(folder);
   return { commit, bundle: path, bytes, sha256: hash.digest("hex") };
 }
 
-export async function syncFolder(folder: string): Promise<void> {
+export async function syncFolderToDisk(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();
 }

@@ -1,5 +1,5 @@
-import { type AgentUserResult, type AgentUserRun, runAsAgent } from "./agent-user.ts";
-import { describeEnd, exitCodeOf, type ProgramEnd } from "./program-end.ts";
+import { type RunAsAgentOptions, type RunAsAgentResult, runAsAgent } from "./agent-user.ts";
+import { describeProgramEnd, type ProgramEnd, requireExitCode } from "./program-end.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's own error message. */
 export class GitFailure extends Error {
@@ -8,7 +8,7 @@ export class GitFailure extends Error {
     { end, stderr }: { readonly end: ProgramEnd; readonly stderr: string },
   ) {
     const words = stderr.trim().slice(-500);
-    super(`git ${args[0] ?? ""} ${describeEnd(end)}${words === "" ? "" : `: ${words}`}`);
+    super(`git ${args[0] ?? ""} ${describeProgramEnd(end)}${words === "" ? "" : `: ${words}`}`);
     this.name = "GitFailure";
   }
 }
@@ -17,10 +17,10 @@ export class GitFailure extends Error {
  * Returns git's exit code. Throws `ProgramCutOffError` if git was killed or did not start, since the
  * repository may then be intact. Throws `GitFailure` after a timeout.
  */
-function answerOf(args: readonly string[], result: AgentUserResult): number {
+function answerOf(args: readonly string[], result: RunAsAgentResult): number {
   // Counts a timeout as a failure of git, since the repository's content can make git run forever.
   if (result.end.kind === "deadline") throw new GitFailure(args, result);
-  return exitCodeOf(`git ${args[0] ?? ""}`, result);
+  return requireExitCode(`git ${args[0] ?? ""}`, result);
 }
 
 /**
@@ -59,9 +59,9 @@ const environment: Readonly<Record<string, string>> = {
  * Starts the time limit of one command, by default two minutes. Without a limit, git could block forever on a
  * pipe in the repository that has no writer.
  */
-export type StartTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
+export type StartCommandTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
-export type GitRunOptions = Pick<AgentUserRun, "input" | "maxOutputLength"> & {
+export type GitRunOptions = Pick<RunAsAgentOptions, "input" | "maxOutputLength"> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly withinMs?: number;
 };
@@ -90,7 +90,11 @@ export interface Git {
   };
 }
 
-export function createGit(folder: string, env: Readonly<Record<string, string>>, limit: StartTimeLimit): Git {
+export function createGit(
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  limit: StartCommandTimeLimit,
+): Git {
   const prepare = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => ({
     command: ["git", ...settings, ...args],
     env: { ...env, ...environment, ...more },
@@ -98,11 +102,11 @@ export function createGit(folder: string, env: Readonly<Record<string, string>>,
   const start = async (
     args: readonly string[],
     { env: more, withinMs, ...run }: GitRunOptions = {},
-  ): Promise<AgentUserResult> => {
+  ): Promise<RunAsAgentResult> => {
     using limited = limit(withinMs);
     return await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
   };
-  const printed = ({ stdout }: AgentUserResult): string => stdout.replace(/\n$/, "");
+  const printed = ({ stdout }: RunAsAgentResult): string => stdout.replace(/\n$/, "");
   return {
     async run(args, run) {
       const result = await start(args, run);

@@ -3,7 +3,7 @@ import { findAgentProcesses } from "./agent-user.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
 /** The supervisor's current phase and story, and the resources that the agent uses. */
-export interface HeartbeatFacts {
+export interface HeartbeatInput {
   readonly phase: Heartbeat["payload"]["phase"];
   readonly storyId: string | null;
   readonly idleMs: number;
@@ -12,13 +12,13 @@ export interface HeartbeatFacts {
 }
 
 /** Builds the payload of a heartbeat, and measures the memory of the agent's processes for it. */
-export async function heartbeatOf({
+export async function createHeartbeat({
   phase,
   storyId,
   idleMs,
   diskBytes,
   processes: processCount,
-}: HeartbeatFacts): Promise<Heartbeat["payload"]> {
+}: HeartbeatInput): Promise<Heartbeat["payload"]> {
   const processes = await findAgentProcesses();
   const rssBytes = processes.reduce((sum, each) => sum + each.rssBytes, 0);
   return {

@@ -3,7 +3,7 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
 /** The results of the adapter's earlier runs on this volume. */
-export interface EarlierRuns {
+export interface EarlierRunResults {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
   /** The branch tip when each story was first started, by story ID. */
@@ -23,14 +23,14 @@ const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWrit
  * Reads the results of earlier runs from the adapter's journal. Only the supervisor writes the journal, so its
  * messages need no validation.
  */
-export async function readEarlierRuns(messages: AsyncIterable<unknown>): Promise<EarlierRuns> {
+export async function readEarlierRunResults(messages: AsyncIterable<unknown>): Promise<EarlierRunResults> {
   const statusById = new Map<string, StoryStatus>();
   const commitById = new Map<string, string | null>();
   const startCommitById = new Map<string, string>();
-  let lastCheckpoint: EarlierRuns["lastCheckpoint"] = null;
+  let lastCheckpoint: EarlierRunResults["lastCheckpoint"] = null;
   let lastBundle: string | null = null;
-  let exitCode: EarlierRuns["exitCode"] = null;
-  let usage: EarlierRuns["usage"] = noUsage;
+  let exitCode: EarlierRunResults["exitCode"] = null;
+  let usage: EarlierRunResults["usage"] = noUsage;
   for await (const message of messages as AsyncIterable<AcpMessage>) {
     switch (message.type) {
       case "progress-update": {

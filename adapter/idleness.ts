@@ -1,7 +1,7 @@
-import { keepNewest } from "../src/domain/keep-newest.ts";
+import { removeOldestEntries } from "../src/domain/keep-newest.ts";
 import type { AgentUserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 
 /** The CPU time, in milliseconds, that an agent must use to count as active. */
 const enoughCpuMs = 1_000;
@@ -13,14 +13,14 @@ export interface IdleLimits {
 
 /** Distinguishes an agent that works silently from one that hangs, by its output, its CPU time and its open tool calls. */
 export class IdlenessDetector {
-  readonly #clock: Pick<WorkClock, "now">;
+  readonly #clock: Pick<PauseAwareClock, "now">;
   readonly #openTools = new Map<string, number>();
   /** The CPU time of each process at the last check, in milliseconds, by process ID. */
   #cpuMsByPid: ReadonlyMap<number, number> = new Map();
   #lastSign: number;
   #cpuMs = 0;
 
-  constructor(clock: Pick<WorkClock, "now">) {
+  constructor(clock: Pick<PauseAwareClock, "now">) {
     this.#clock = clock;
     this.#lastSign = clock.now();
   }
@@ -37,7 +37,7 @@ export class IdlenessDetector {
   noteTool({ id, state }: NonNullable<AgentActivity["tool"]>): void {
     if (state === "ended") this.#openTools.delete(id);
     else if (!this.#openTools.has(id)) this.#openTools.set(id, this.#clock.now());
-    keepNewest(this.#openTools);
+    removeOldestEntries(this.#openTools);
   }
 
   noteProcesses(processes: readonly AgentUserProcess[]): void {

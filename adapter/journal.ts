@@ -5,7 +5,7 @@ import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { openDurableLines } from "../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
-import { journalPath, reserveFilePath, type SandboxPaths } from "./places.ts";
+import { diskReserveFilePath, journalPath, type SandboxPaths } from "./places.ts";
 
 /**
  * A message to the host that has a sequence number. The adapter syncs it to disk before it sends it to any
@@ -14,14 +14,14 @@ import { journalPath, reserveFilePath, type SandboxPaths } from "./places.ts";
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
 type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "type" | "payload"> : never;
-export type NewMessage = Unnumbered<JournalledMessage>;
+export type NewJournalMessage = Unnumbered<JournalledMessage>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
   /** Appends a message and resolves with its number when the message is on the disk. */
-  append(message: NewMessage): Promise<number>;
+  append(message: NewJournalMessage): Promise<number>;
 }
 
-export interface Envelope {
+export interface MessageEnvelope {
   readonly timestamp: string;
   readonly swarmId: string;
   readonly attempt: number;
@@ -43,12 +43,12 @@ export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown>
  */
 export async function openJournal(
   paths: SandboxPaths,
-  { envelope, onFull }: { readonly envelope: () => Envelope; readonly onFull: () => void },
+  { envelope, onFull }: { readonly envelope: () => MessageEnvelope; readonly onFull: () => void },
 ): Promise<Journal> {
   await ensureReserve(paths);
   const lines = await openDurableLines(journalPath(paths), {
     async freeSpace() {
-      await rm(reserveFilePath(paths), { force: true });
+      await rm(diskReserveFilePath(paths), { force: true });
       onFull();
     },
   });
@@ -60,7 +60,7 @@ export async function openJournal(
     async append({ type, payload }) {
       const seq = next;
       const line = serializeWithinLimit({ type, ...envelope(), seq, payload });
-      // Increments the number only after `fitMessage`, which throws if a message is too long: the journal must have no
+      // Increments the number only after `serializeWithinLimit`, which throws if a message is too long: the journal must have no
       // gap.
       next += 1;
       await lines.add(line);
@@ -72,7 +72,7 @@ export async function openJournal(
 }
 
 async function ensureReserve(paths: SandboxPaths): Promise<void> {
-  const reserve = reserveFilePath(paths);
+  const reserve = diskReserveFilePath(paths);
   const there = await stat(reserve).catch(() => null);
   if (there?.size === reserveBytes) return;
   // Ignores a full disk: the work starts without the reserve, and the last messages may then be lost.

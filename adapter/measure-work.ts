@@ -1,13 +1,13 @@
 import { formatBytes } from "../src/domain/duration.ts";
 import { runAsAgent } from "./agent-user.ts";
-import { type Git, GitFailure, type StartTimeLimit } from "./git.ts";
-import { exitCodeOf } from "./program-end.ts";
+import { type Git, GitFailure, type StartCommandTimeLimit } from "./git.ts";
+import { requireExitCode } from "./program-end.ts";
 
 /**
  * The limits on the files that a task may add to its base commit or change in it: their number, their total
  * size, and the size of one file. Sizes are in bytes.
  */
-export interface WorkLimits {
+export interface WorkSizeLimits {
   readonly workFiles: number;
   readonly workBytes: number;
   readonly workFileBytes: number;
@@ -31,10 +31,10 @@ export class WorkTooLargeError extends Error {
 export interface CheckWorkSizeDeps {
   readonly folder: string;
   readonly git: Pick<Git, "commandLine">;
-  readonly limit: StartTimeLimit;
+  readonly limit: StartCommandTimeLimit;
   /** The commit where the task's branch started. Its unchanged files do not count as the task's work. */
   readonly base: string;
-  readonly limits: WorkLimits;
+  readonly limits: WorkSizeLimits;
 }
 
 /** The maximum number of folders, and of large files, that the measurement remembers for the error message. */
@@ -187,5 +187,5 @@ async function readRecords(
   );
   if (enough?.aborted) return;
   if (result.end.kind === "deadline") throw new GitFailure(list, result);
-  exitCodeOf(`git ${list[0]}`, result);
+  requireExitCode(`git ${list[0]}`, result);
 }

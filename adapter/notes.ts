@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
-import { syncFolder } from "./exports.ts";
-import { notesPath, requestPath, type SandboxPaths } from "./places.ts";
+import { syncFolderToDisk } from "./exports.ts";
+import { acceptedRequestPath, recoveryNotesPath, type SandboxPaths } from "./places.ts";
 
 /** Facts that the adapter needs after a crash and that no message contains. */
 export interface RecoveryNotes {
@@ -15,19 +15,19 @@ export interface RecoveryNotes {
 const none: RecoveryNotes = { base: null, exclude: null, conversations: {} };
 
 export async function readRecoveryNotes(paths: SandboxPaths): Promise<RecoveryNotes> {
-  const text = await readIfThere(notesPath(paths));
+  const text = await readIfThere(recoveryNotesPath(paths));
   return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<RecoveryNotes>) };
 }
 
 export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): Promise<void> =>
-  replaceFile(paths, notesPath(paths), JSON.stringify(notes));
+  replaceFile(paths, recoveryNotesPath(paths), JSON.stringify(notes));
 
 /** Reads the task request that an earlier run on this volume accepted, in canonical form; returns null if there is none. */
 export const readAcceptedRequest = (paths: SandboxPaths): Promise<string | null> =>
-  readIfThere(requestPath(paths));
+  readIfThere(acceptedRequestPath(paths));
 
 export const writeAcceptedRequest = (paths: SandboxPaths, request: string): Promise<void> =>
-  replaceFile(paths, requestPath(paths), request);
+  replaceFile(paths, acceptedRequestPath(paths), request);
 
 /**
  * Replaces a file atomically and syncs it to disk. The temporary file's name can be fixed, since only the
@@ -41,7 +41,7 @@ async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): 
     await handle.sync();
   }
   await rename(draft, file);
-  await syncFolder(aimi);
+  await syncFolderToDisk(aimi);
 }
 
 async function readIfThere(file: string): Promise<string | null> {

@@ -7,7 +7,7 @@ const maxConnections = 512;
  * Opens a loopback proxy for a sandbox without a network. The proxy forwards each connection to the gateway's Unix
  * socket and does not interpret the bytes.
  */
-export async function forwardToGateway(
+export async function openGatewayProxy(
   { port, socketFile }: { readonly port: number; readonly socketFile: string },
   complain: (line: string) => void,
 ): Promise<AsyncDisposable> {

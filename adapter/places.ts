@@ -22,12 +22,12 @@ export const sandboxPaths: SandboxPaths = {
 };
 
 export const journalPath = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
-export const requestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
-export const notesPath = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
+export const acceptedRequestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
+export const recoveryNotesPath = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
 /**
  * The path of a file that reserves disk space: when the disk is full, the journal deletes the file to write the last
  * messages.
  */
-export const reserveFilePath = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
+export const diskReserveFilePath = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
 export const outFolderPath = ({ aimi }: SandboxPaths): string => `${aimi}/out`;
 export const supervisorSocketPath = ({ aimi }: SandboxPaths): string => `${aimi}/sock/supervisor`;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
 
 /** Runs the steps of a scripted agent in the current folder and returns an exit code. Reads the steps as JSON from `input`. */
@@ -25,7 +25,7 @@ async function executeStep(step: ScriptStep, say: (line: string) => void): Promi
   if (write) {
     if (isAbsolute(write.path) || write.path.split("/").includes("..")) {
       process.stderr.write(
-        `${cleanText(write.path)} was not written: the path is not below the current folder\n`,
+        `${sanitizeText(write.path)} was not written: the path is not below the current folder\n`,
       );
       return 2;
     }

@@ -1,14 +1,14 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
-import { createGit, type StartTimeLimit } from "./git.ts";
-import type { EarlierRuns } from "./history.ts";
-import type { WorkLimits } from "./measure-work.ts";
+import { createGit, type StartCommandTimeLimit } from "./git.ts";
+import type { EarlierRunResults } from "./history.ts";
+import type { WorkSizeLimits } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import { readRegularFileScript } from "./plain-file.ts";
-import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
+import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
 import { restoreSnapshot } from "./snapshots.ts";
-import { fetchBundle, openWorkspace, removeLocks, type Workspace } from "./workspace.ts";
+import { fetchBundle, openWorkspace, removeStaleGitLocks, type Workspace } from "./workspace.ts";
 import { createWorkspaceReadyMarker } from "./workspace-mark.ts";
 
 export interface WorkspaceRequest {
@@ -19,9 +19,9 @@ export interface WorkspaceRequest {
   readonly baseCommit: string | null;
   /** The base commit that the first run on this volume chose; null in the first run. */
   readonly knownBase: string | null;
-  readonly history: Pick<EarlierRuns, "statusById" | "lastCheckpoint" | "lastBundle">;
-  readonly limit: StartTimeLimit;
-  readonly workLimits: WorkLimits;
+  readonly history: Pick<EarlierRunResults, "statusById" | "lastCheckpoint" | "lastBundle">;
+  readonly limit: StartCommandTimeLimit;
+  readonly workLimits: WorkSizeLimits;
   /** The content of `.git/info/exclude` in the first run on this volume; null in the first run. */
   readonly knownExclude: string | null;
 }
@@ -36,7 +36,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   const folder = paths.workspace;
   const git = createGit(folder, env, limit);
   // Removes pipes before git reads anything in the folder, since git would block on a pipe.
-  await removeLocks({ folder, env, limit });
+  await removeStaleGitLocks({ folder, env, limit });
   // Lets git itself decide whether the text is a valid branch name.
   if ((await git.runForExitCode(["check-ref-format", "--branch", branch])) !== 0)
     throw new FatalWorkerError(
@@ -92,7 +92,7 @@ export async function rebuildWorkspace(
       using limited = limit();
       const command = ["sh", "-c", emptyFolder, "sh", paths.workspace];
       const emptied = await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
-      exitCodeOf("emptying the work folder", emptied);
+      requireExitCode("emptying the work folder", emptied);
     }
     await prepareWorkspace({ ...request, history });
   });
@@ -133,7 +133,7 @@ async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<str
   const command = ["sh", "-c", readRegularFileScript, "sh", ".git/info/exclude"];
   const read = await runAsAgent({ command, env, folder: paths.workspace, deadline: limited.signal });
   // Throws if the read was cut off, instead of returning an empty text: every later run uses the result.
-  return exitCodeOf("reading .git/info/exclude", read) === 0 ? read.stdout : "";
+  return requireExitCode("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
 
 async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {

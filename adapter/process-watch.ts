@@ -18,10 +18,10 @@ export interface ProcessCounter {
  * Called after each count with the highest count of the current turn or check. `isMarkedRise` is true when
  * the highest count reaches the next eighth of the limit.
  */
-export type OnCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
+export type OnProcessCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
 
 /** A turn or a check, during which the watch counts the processes in the sandbox. */
-export interface ProcessSpan extends AsyncDisposable {
+export interface ProcessWatchSpan extends AsyncDisposable {
   /**
    * Aborts, with a reason, when the number of processes stays at the limit. The watch then kills the agent's
    * processes.
@@ -32,7 +32,7 @@ export interface ProcessSpan extends AsyncDisposable {
 }
 
 export interface ProcessWatch extends Disposable {
-  begin(): Promise<ProcessSpan>;
+  begin(): Promise<ProcessWatchSpan>;
 }
 
 const cgroups = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"];
@@ -47,7 +47,7 @@ const parts = 8;
  */
 export function watchProcesses(
   source: ProcessCounter | null,
-  onCount: OnCount,
+  onCount: OnProcessCount,
   killAll: () => Promise<void> = killAgentProcesses,
 ): ProcessWatch {
   const spans = new Set<{ full: number; readonly usedUp: AbortController }>();

@@ -31,7 +31,7 @@ export class ProgramCutOffError extends Error {
   readonly isOutOfMemory: boolean;
 
   constructor(what: string, { end, isOutOfMemory }: EndedProgram) {
-    super(`${what} ${describeEnd(end)}${isOutOfMemory ? ": the sandbox's memory was used up" : ""}`);
+    super(`${what} ${describeProgramEnd(end)}${isOutOfMemory ? ": the sandbox's memory was used up" : ""}`);
     this.name = "CutOff";
     this.end = end;
     this.isOutOfMemory = isOutOfMemory;
@@ -42,7 +42,7 @@ export class ProgramCutOffError extends Error {
  * Returns a program's exit code. Throws `ProgramCutOffError` if the code is missing, or proves nothing
  * because the sandbox was out of memory.
  */
-export function exitCodeOf(what: string, program: EndedProgram): number {
+export function requireExitCode(what: string, program: EndedProgram): number {
   const { end, isOutOfMemory } = program;
   // A failure counts only if memory sufficed: if the OOM killer ended a child process, the exit code says nothing about
   // the question.
@@ -77,7 +77,7 @@ const signalNumbers: Readonly<Record<string, number>> = {
  * Describes a program's end in words that follow the program's name: `took longer than 2 minutes` follows
  * `git add`.
  */
-export function describeEnd(end: ProgramEnd): string {
+export function describeProgramEnd(end: ProgramEnd): string {
   switch (end.kind) {
     case "exited":
       return `failed (exit ${end.code})`;

@@ -35,7 +35,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
 }
 
 /** Validates a task file. Throws `FatalWorkerError` with the first problem that it finds. */
-export function checkTaskFile(value: unknown): TaskFile {
+export function requireValidTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
   if (problem) throw new FatalWorkerError("TASK_FILE_INVALID", problem);
   const taskFile = value as TaskFile;
@@ -48,7 +48,7 @@ export function checkTaskFile(value: unknown): TaskFile {
  * Returns the request as JSON with sorted fields, so that equal requests have equal texts, whatever the order of
  * their fields.
  */
-export function canonicalRequest(payload: TaskRequestPayload): string {
+export function serializeCanonicalRequest(payload: TaskRequestPayload): string {
   return JSON.stringify(sorted(payload));
 }
 
@@ -70,4 +70,4 @@ const defaults: Limits = {
 };
 
 /** Returns the limits in the request, with defaults for the limits that the request does not set. */
-export const limitsOf = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });
+export const limitsWithDefaults = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });

@@ -1,12 +1,12 @@
 import { mkdir, open } from "node:fs/promises";
-import { cleanLines, cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../src/domain/clean-text.ts";
 import { truncateTextStart } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
 import { ProgramCutOffError, shellExitCode } from "./program-end.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 
 export interface ChecksToRun {
   readonly storyId: string;
@@ -37,7 +37,7 @@ export async function runChecks(
     paths,
     clock,
     processes,
-  }: { readonly paths: SandboxPaths; readonly clock: WorkClock; readonly processes: ProcessWatch },
+  }: { readonly paths: SandboxPaths; readonly clock: PauseAwareClock; readonly processes: ProcessWatch },
   { storyId, commands, env, limitMs }: ChecksToRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
@@ -61,14 +61,14 @@ export async function runChecks(
     // Kills the processes that a check left behind, since they could disturb the next check.
     await killAgentProcesses();
     signal.throwIfAborted();
-    const output = cleanLines([stdout, stderr].filter(Boolean).join("\n"));
+    const output = sanitizeLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
     // Throws without a verdict, because a check that never started proves nothing.
     if (end.kind === "not-begun") throw new ProgramCutOffError(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
     await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({
-      command: cleanText(command),
+      command: sanitizeText(command),
       exitCode,
       durationMs,
       output: truncateTextStart(output.trim(), forHost),

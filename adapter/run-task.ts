@@ -6,34 +6,34 @@ import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
-import { bundleTaskWork, executeTask } from "./carry-out-task.ts";
+import { bundleTaskCommits, executeTask } from "./carry-out-task.ts";
 import { CommandTimeLimits } from "./command-time.ts";
 import { findEarlierConversationId, toPublishableConversationId } from "./conversations.ts";
-import { diskCheckMs, watchDisk } from "./disk-watch.ts";
+import { diskCheckIntervalMs, watchDisk } from "./disk-watch.ts";
 import { repeatEvery } from "./every.ts";
 import { GitFailure } from "./git.ts";
-import type { EarlierRuns } from "./history.ts";
+import type { EarlierRunResults } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type RecoveryNotes, writeRecoveryNotes } from "./notes.ts";
 import type { SandboxPaths } from "./places.ts";
 import { readRegularFileScript } from "./plain-file.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
 import { findProcessCounter, watchProcesses } from "./process-watch.ts";
-import { exitCodeOf, ProgramCutOffError } from "./program-end.ts";
-import { checkTaskFile, limitsOf } from "./request.ts";
-import { Snapshots } from "./snapshots.ts";
+import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
+import { limitsWithDefaults, requireValidTaskFile } from "./request.ts";
+import { SnapshotWriter } from "./snapshots.ts";
 import { UsageTracker } from "./spending.ts";
 import type { SupervisorStatus } from "./status.ts";
 import { TaskLimitReached } from "./task-limit.ts";
-import type { WorkClock } from "./work-clock.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
 import type { Workspace } from "./workspace.ts";
 
-export interface RunDeps {
+export interface RunTaskDeps {
   readonly paths: SandboxPaths;
-  readonly clock: WorkClock;
+  readonly clock: PauseAwareClock;
   readonly status: SupervisorStatus;
   readonly journal: Journal;
-  readonly history: EarlierRuns;
+  readonly history: EarlierRunResults;
   readonly notes: RecoveryNotes;
   readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
@@ -41,7 +41,7 @@ export interface RunDeps {
   readonly swarmId: string;
 }
 
-export interface RunEnd {
+export interface TaskRunEnd {
   readonly code: number;
   readonly completion: Completion["payload"];
 }
@@ -65,7 +65,7 @@ export interface TaskRun {
 }
 
 /** Runs an accepted request. Returns the completion message's payload, which the caller journals. */
-export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
+export async function runTask(deps: RunTaskDeps, run: TaskRun): Promise<TaskRunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
   const commands = new CommandTimeLimits(clock, cancelled);
@@ -88,7 +88,7 @@ export async function runTask(deps: RunDeps, run: TaskRun): Promise<RunEnd> {
  */
 interface StartedParts {
   workspace: Workspace | null;
-  snapshots: Snapshots | null;
+  snapshots: SnapshotWriter | null;
 }
 
 /**
@@ -103,17 +103,17 @@ function failureOf(error: unknown): unknown {
 }
 
 async function executeRequest(
-  deps: RunDeps,
+  deps: RunTaskDeps,
   { request, halt }: TaskRun,
   { commands, started }: { readonly commands: CommandTimeLimits; readonly started: StartedParts },
-): Promise<RunEnd> {
+): Promise<TaskRunEnd> {
   const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
   if (!agent)
     throw new FatalWorkerError("REQUEST_INVALID", "the task request contains an unknown kind of agent");
   const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
-  const limits = limitsOf(request);
+  const limits = limitsWithDefaults(request);
   using watches = new DisposableStack();
   const wallClock = watches.use(clock.after(limits.wallClockMs));
   wallClock.signal.addEventListener("abort", () =>
@@ -140,7 +140,7 @@ async function executeRequest(
   let notes: RecoveryNotes = { ...deps.notes, base: workspace.base, exclude: workspace.exclude };
   await writeRecoveryNotes(paths, notes);
   using reading = commands.limit(commandMs);
-  const taskFile = checkTaskFile(
+  const taskFile = requireValidTaskFile(
     request.taskFile ?? (await readTaskFile(request, { env, paths, deadline: reading.signal })),
   );
   using version = commands.limit(versionMs);
@@ -154,7 +154,7 @@ async function executeRequest(
     history.usage,
     (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
   );
-  const snapshots = new Snapshots({ paths, workspace, env, author });
+  const snapshots = new SnapshotWriter({ paths, workspace, env, author });
   started.snapshots = snapshots;
   watches.defer(
     repeatEvery(limits.snapshotMs, async () => {
@@ -169,7 +169,7 @@ async function executeRequest(
     onTooFull: (message) => halt.abort(new TaskLimitReached("DISK_FULL", message, "nothing")),
   });
   // Not awaited: the checks of the free space must go on during a measurement, which may take long.
-  watches.defer(repeatEvery(diskCheckMs, async () => void checkDisk().catch(() => {})));
+  watches.defer(repeatEvery(diskCheckIntervalMs, async () => void checkDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessCounter(), (highest, isMarkedRise) =>
       status.count(highest, isMarkedRise),
@@ -241,7 +241,7 @@ async function stop(
     if (workspace === null) return { ...nothingMade, ...end };
     await workspace.restoreBranch();
     if (storyId !== null) await snapshots?.take(storyId);
-    return { ...(await bundleTaskWork({ ...at, workspace })), ...end };
+    return { ...(await bundleTaskCommits({ ...at, workspace })), ...end };
   } catch {
     // Reports no bundle: an agent can break the repository at any moment, and a later run rebuilds it from the earlier
     // bundles.
@@ -280,7 +280,7 @@ async function readTaskFile(
     maxOutputLength: 16 << 20,
     deadline,
   });
-  if (exitCodeOf(`reading ${taskFilePath}`, read) !== 0)
+  if (requireExitCode(`reading ${taskFilePath}`, read) !== 0)
     throw new FatalWorkerError(
       "TASK_FILE_NOT_FOUND",
       `the repository does not contain the file ${taskFilePath}`,
@@ -301,7 +301,7 @@ async function readTaskFile(
  * first story, since each story would fail otherwise.
  */
 async function checkAgent(
-  { paths, status }: RunDeps,
+  { paths, status }: RunTaskDeps,
   agent: Agent,
   {
     request,

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { storeBundle } from "./exports.ts";
-import type { StartTimeLimit } from "./git.ts";
-import type { EarlierRuns } from "./history.ts";
+import type { StartCommandTimeLimit } from "./git.ts";
+import type { EarlierRunResults } from "./history.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
 import { ProgramCutOffError } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
@@ -22,7 +22,7 @@ export interface SnapshotDeps {
  * Stores uncommitted work outside the task's branch, so that the loss of a container costs at most the work since the
  * last snapshot.
  */
-export class Snapshots {
+export class SnapshotWriter {
   readonly #deps: SnapshotDeps;
   #last = "";
   #isStored = false;
@@ -86,8 +86,8 @@ export async function restoreSnapshot(
   }: {
     readonly paths: SandboxPaths;
     readonly env: SnapshotDeps["env"];
-    readonly limit: StartTimeLimit;
-    readonly history: Pick<EarlierRuns, "statusById">;
+    readonly limit: StartCommandTimeLimit;
+    readonly history: Pick<EarlierRunResults, "statusById">;
   },
   workspace: Workspace,
   good: string,

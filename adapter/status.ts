@@ -1,7 +1,7 @@
 import type { AdapterPhase, Hello } from "../src/domain/generated/acp.ts";
-import { heartbeatOf } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 import type { IdlenessDetector } from "./idleness.ts";
-import type { Envelope } from "./journal.ts";
+import type { MessageEnvelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
 /**
@@ -33,7 +33,7 @@ export class SupervisorStatus {
     this.version = version;
   }
 
-  envelope(): Envelope {
+  envelope(): MessageEnvelope {
     const { swarmId, attempt, containerId } = this;
     return { timestamp: new Date().toISOString(), swarmId, attempt, containerId };
   }
@@ -56,7 +56,7 @@ export class SupervisorStatus {
   async heartbeat(): Promise<string> {
     const { phase, storyId, diskBytes, processes } = this;
     const idleMs = this.idleness?.idleMs ?? 0;
-    const payload = await heartbeatOf({ phase, storyId, diskBytes, idleMs, processes });
+    const payload = await createHeartbeat({ phase, storyId, diskBytes, idleMs, processes });
     return JSON.stringify({ type: "heartbeat", ...this.envelope(), payload });
   }
 }

@@ -7,10 +7,10 @@ import {
   reworkPrompt,
   storyPrompt,
 } from "../src/domain/story-prompt.ts";
-import type { Turn } from "./agents/agent.ts";
+import type { AgentTurn } from "./agents/agent.ts";
 import type { FailedCheck } from "./run-checks.ts";
 
-export interface StoryTurnsInput {
+export interface StoryTurnBuilderInput {
   readonly request: TaskRequestPayload;
   readonly taskFile: TaskFile;
   readonly story: UserStory;
@@ -19,21 +19,27 @@ export interface StoryTurnsInput {
 }
 
 /** Builds the turns of a story, each with its prompt for the agent. */
-export interface StoryTurns {
-  first(): Turn;
+export interface StoryTurnBuilder {
+  first(): AgentTurn;
   /** Returns the turn that continues the story after the agent failed or the adapter was restarted. */
-  resume(): Turn;
-  repair(failed: FailedCheck): Turn;
+  resume(): AgentTurn;
+  repair(failed: FailedCheck): AgentTurn;
 }
 
-export function createStoryTurns({ request, taskFile, story, earlier, checks }: StoryTurnsInput): StoryTurns {
+export function createStoryTurnBuilder({
+  request,
+  taskFile,
+  story,
+  earlier,
+  checks,
+}: StoryTurnBuilderInput): StoryTurnBuilder {
   const taskTitle = taskFile.metadata.title;
   const evidence = request.evidence?.storyId === story.id ? reworkPrompt(request.evidence) : null;
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
   const fullPrompt = evidence === null ? plain : `${plain}\n\n${evidence}`;
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
   // `promptAfresh` repeats the whole story for an agent that has lost the conversation or never stores one.
-  const later = (prompt: string): Turn => ({
+  const later = (prompt: string): AgentTurn => ({
     ...{ ...common, prompt, continues: true },
     promptForNewConversation: `${fullPrompt}\n\n${prompt}`,
   });

@@ -4,17 +4,17 @@ import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/gen
 import { openJournalServer } from "../src/wire/listeners.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { openHostInbox } from "./desk.ts";
-import { readEarlierRuns } from "./history.ts";
+import { readEarlierRunResults } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
 import { readAcceptedRequest, readRecoveryNotes, writeAcceptedRequest } from "./notes.ts";
-import { forwardToGateway } from "./pass-on.ts";
+import { openGatewayProxy } from "./pass-on.ts";
 import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./places.ts";
 import { ProgramCutOffError } from "./program-end.ts";
-import { canonicalRequest } from "./request.ts";
+import { serializeCanonicalRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
 import { SupervisorStatus } from "./status.ts";
 import { TaskLimitReached } from "./task-limit.ts";
-import { WorkClock } from "./work-clock.ts";
+import { PauseAwareClock } from "./work-clock.ts";
 
 export interface SuperviseTaskDeps {
   readonly paths: SandboxPaths;
@@ -48,7 +48,7 @@ export async function superviseTask({
   await mkdir(outFolderPath(paths), { recursive: true, mode: 0o700 });
   const acceptedRequest = await readAcceptedRequest(paths);
   const notes = await readRecoveryNotes(paths);
-  const clock = new WorkClock();
+  const clock = new PauseAwareClock();
   const status = new SupervisorStatus(env, version);
   const halt = new AbortController();
   const cancelled = new AbortController();
@@ -64,7 +64,7 @@ export async function superviseTask({
       halt.abort(new TaskLimitReached("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
   // Reads the journal after `openJournal`, which removes an incomplete last message that no listener got.
-  const history = await readEarlierRuns(readJournal(paths));
+  const history = await readEarlierRunResults(readJournal(paths));
   const inbox = openHostInbox({
     ...{ status, journal, acceptedRequest, clock, complain },
     onCancel: cancel,
@@ -76,7 +76,7 @@ export async function superviseTask({
   });
   const socketFile = env["AIMI_DOOR"];
   await using _proxy =
-    socketFile === undefined ? null : await forwardToGateway({ port: gatewayPort, socketFile }, complain);
+    socketFile === undefined ? null : await openGatewayProxy({ port: gatewayPort, socketFile }, complain);
   stopped.addEventListener("abort", () => {
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
     cancel({ reason: "engine", graceMs: engineGraceMs });
@@ -99,7 +99,7 @@ export async function superviseTask({
     try {
       const request = await inbox.waitForRequest(halt.signal);
       if (request === null) return cancelledCode;
-      if (acceptedRequest === null) await writeAcceptedRequest(paths, canonicalRequest(request));
+      if (acceptedRequest === null) await writeAcceptedRequest(paths, serializeCanonicalRequest(request));
       // If the attempt has already ended, only sends its journal to the host again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);

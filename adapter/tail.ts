@@ -1,5 +1,5 @@
 import { maxLineBytesToHost } from "../src/domain/acp-messages.ts";
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../src/wire/growing-lines.ts";
 import { journalPath, type SandboxPaths } from "./places.ts";
@@ -49,11 +49,11 @@ function describe(message: AcpMessage): string | null {
   switch (message.type) {
     case "progress-update": {
       const { storyId, status, output, reason } = message.payload;
-      return `${time} ${storyId} ${status}: ${reason ? `${reason.code}: ` : ""}${cleanText(output)}`;
+      return `${time} ${storyId} ${status}: ${reason ? `${reason.code}: ` : ""}${sanitizeText(output)}`;
     }
     case "activity": {
       const { storyId, kind, summary } = message.payload;
-      return `${time} ${storyId} ${kind}: ${cleanText(summary)}`;
+      return `${time} ${storyId} ${kind}: ${sanitizeText(summary)}`;
     }
     case "checkpoint":
       return `${time} ${message.payload.storyId} commit ${message.payload.commit.slice(0, 10)}`;
@@ -65,10 +65,10 @@ function describe(message: AcpMessage): string | null {
     case "completion":
       return [
         `${time} ${message.payload.status}`,
-        ...message.payload.errors.map((error) => cleanText(error, 500)),
+        ...message.payload.errors.map((error) => sanitizeText(error, 500)),
       ].join("\n  ");
     case "error":
-      return `${time} ${message.payload.code}: ${cleanText(message.payload.message, 2_000)}`;
+      return `${time} ${message.payload.code}: ${sanitizeText(message.payload.message, 2_000)}`;
     default:
       return null;
   }

@@ -1,10 +1,10 @@
 import type { CheckResult } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 import { killAgentProcesses } from "./agent-user.ts";
-import type { Turn } from "./agents/agent.ts";
-import type { StoryDeps, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
+import type { AgentTurn } from "./agents/agent.ts";
+import type { StoryExecutionDeps, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
 import { type FailedCheck, runChecks } from "./run-checks.ts";
-import { createStoryTurns } from "./story-turns.ts";
+import { createStoryTurnBuilder } from "./story-turns.ts";
 
 /**
  * The codes of failures after which another attempt may succeed. An agent whose key was refused, or that reached a
@@ -17,15 +17,15 @@ const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CON
  * or the limits on repairs and attempts are reached. Makes no commit.
  */
 export async function runStoryUntilChecksPass(
-  deps: StoryDeps,
+  deps: StoryExecutionDeps,
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StorySuccess | StoryFailure> {
   const { workspace, limits, clock } = deps;
   const { story, startCommit, lastGoodCommit, isResumed } = start;
   const checks = checksOf(deps, story);
-  const turns = createStoryTurns({ ...deps, ...start, checks });
-  let turn: Turn | null = isResumed ? turns.resume() : turns.first();
+  const turns = createStoryTurnBuilder({ ...deps, ...start, checks });
+  let turn: AgentTurn | null = isResumed ? turns.resume() : turns.first();
   // If the earlier run crashed after the commit of this story, skips the agent's turn: only the checks are missing.
   if (isResumed && (await isCommittedFor(deps, story, startCommit))) turn = null;
 
@@ -80,12 +80,12 @@ export async function runStoryUntilChecksPass(
   }
 }
 
-function checksOf({ request, taskFile }: StoryDeps, story: UserStory): string[] {
+function checksOf({ request, taskFile }: StoryExecutionDeps, story: UserStory): string[] {
   return [...new Set([...(story.verify ?? []), ...(request.verify ?? taskFile.metadata.verify ?? [])])];
 }
 
 async function isCommittedFor(
-  { workspace, swarmId }: StoryDeps,
+  { workspace, swarmId }: StoryExecutionDeps,
   { id }: UserStory,
   from: string,
 ): Promise<boolean> {

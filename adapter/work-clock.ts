@@ -19,7 +19,7 @@ const pauseMs = 10_000;
  * A clock that stops while the container is paused; all limits use it. It learns of pauses from the host's
  * messages and from gaps between its own ticks. A pause that both report counts once.
  */
-export class WorkClock {
+export class PauseAwareClock {
   readonly #monotonic: () => number;
   readonly #deadlines = new Set<{ readonly at: number; readonly expire: () => void }>();
   #lastTick: number;

@@ -1,13 +1,13 @@
 import { open as openFile } from "node:fs/promises";
-import { cleanLines } from "../src/domain/clean-text.ts";
+import { sanitizeLines } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { runAsAgent } from "./agent-user.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
-import { authorVariables } from "./commit-words.ts";
-import { createGit, type Git, GitFailure, type GitRunOptions, type StartTimeLimit } from "./git.ts";
-import { checkWorkSize, type WorkLimits } from "./measure-work.ts";
+import { gitAuthorVariables } from "./commit-words.ts";
+import { createGit, type Git, GitFailure, type GitRunOptions, type StartCommandTimeLimit } from "./git.ts";
+import { checkWorkSize, type WorkSizeLimits } from "./measure-work.ts";
 import { removeBlockingGitFilesScript } from "./plain-file.ts";
-import { exitCodeOf } from "./program-end.ts";
+import { requireExitCode } from "./program-end.ts";
 import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
 
 /** The copy of the repository in which the agent works. All methods run git as the agent's user. */
@@ -17,7 +17,7 @@ export interface Workspace {
   /** The commit where the task's branch started. */
   readonly base: string;
   readonly exclude: string;
-  readonly limit: StartTimeLimit;
+  readonly limit: StartCommandTimeLimit;
   readonly mark: WorkspaceReadyMarker;
   tip(): Promise<string>;
   /**
@@ -63,8 +63,8 @@ export interface WorkspaceSpec {
   readonly env: Readonly<Record<string, string>>;
   readonly branch: string;
   readonly base: string;
-  readonly limit: StartTimeLimit;
-  readonly workLimits: WorkLimits;
+  readonly limit: StartCommandTimeLimit;
+  readonly workLimits: WorkSizeLimits;
   /** The content of `.git/info/exclude` before any agent ran, to which the adapter resets that file. */
   readonly exclude: string;
   readonly mark: WorkspaceReadyMarker;
@@ -108,7 +108,7 @@ export function openWorkspace({
     using limited = limit();
     const result = await runAsAgent({ command, env, folder: place, deadline: limited.signal });
     // Ignores a command that exceeds its time limit, and continues with what the command has done.
-    if (result.end.kind !== "deadline") exitCodeOf(command[0] ?? "", result);
+    if (result.end.kind !== "deadline") requireExitCode(command[0] ?? "", result);
     return result;
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
@@ -212,8 +212,8 @@ export function openWorkspace({
 
     makeCommit: ({ tree, parent, message, author }) =>
       git.run(["commit-tree", tree, "-p", parent], {
-        input: cleanLines(message),
-        env: authorVariables(author),
+        input: sanitizeLines(message),
+        env: gitAuthorVariables(author),
       }),
 
     restore: (tree) =>
@@ -258,10 +258,10 @@ export function openWorkspace({
  * Removes the locks of killed programs, and pipes that an agent may have left in `.git`. The adapter calls this
  * function only while no other program works in the repository.
  */
-export async function removeLocks({ folder, env, limit }: BundlePlace): Promise<void> {
+export async function removeStaleGitLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
   const command = ["sh", "-c", `${removeBlockingGitFilesScript}\nfind .git -name '*.lock' -type f -delete`];
-  exitCodeOf("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
+  requireExitCode("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
 }
 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
@@ -282,7 +282,7 @@ export async function fetchBundle(
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
     ...{ input: file.createReadStream({ autoClose: false }), deadline: limited.signal },
   });
-  if (exitCodeOf("copying the bundle", copied) !== 0)
+  if (requireExitCode("copying the bundle", copied) !== 0)
     throw new Error(`the bundle could not be copied: ${copied.stderr.trim()}`);
   try {
     await createGit(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { adapterFile, composeEngine, imagesFolder } from "../src/compose-engine.ts";
-import { composeLocks } from "../src/compose-locks.ts";
+import { adapterFile, createEngineAccess, imagesFolder } from "../src/compose-engine.ts";
+import { createLockFactory } from "../src/compose-locks.ts";
 import { SwarmError } from "../src/domain/errors.ts";
 import { imageSources } from "../src/host/image-sources.ts";
 import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
@@ -32,9 +32,9 @@ export interface BenchEngine {
 export async function openBenchEngine(
   undo: AsyncDisposableStack,
 ): Promise<BenchEngine | { readonly why: string }> {
-  const composed = composeEngine({
+  const composed = createEngineAccess({
     ...{ env: process.env, stateFolder: engineFolder },
-    ...composeLocks({ env: process.env, command: "bench" }),
+    ...createLockFactory({ env: process.env, command: "bench" }),
   });
   try {
     const own = await composed.privateEngine();

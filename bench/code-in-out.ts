@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { commitReader } from "../src/host/commit-reader.ts";
+import { createCommitReader } from "../src/host/commit-reader.ts";
 import { workRepository } from "../src/host/work-repository.ts";
 import { ensureProjectImage } from "../src/image/build-project-image.ts";
 import { ensureBaseImage } from "../src/image/ensure-base-image.ts";
@@ -34,7 +34,7 @@ export const code: Bench = {
       { agents: [], fresh: false },
       buildReport,
     );
-    const project = { id: `bench-${process.pid}`, slug: "bench", commits: commitReader(repository) };
+    const project = { id: `bench-${process.pid}`, slug: "bench", commits: createCommitReader(repository) };
     const { tag } = await ensureProjectImage(
       { engine, sources, lock: imageLock, project },
       { base, options: { ignoreScripts: false, buildNetwork: true }, fresh: false },

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { forwardToGateway } from "../adapter/pass-on.ts";
+import { openGatewayProxy } from "../adapter/pass-on.ts";
 import { serverSocketPath } from "../gateway/places.ts";
 import { runGateway } from "../gateway/serve.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
@@ -22,7 +22,7 @@ const stations: Readonly<Record<string, (place: string, other: string) => Promis
   /** The loopback of a sandbox, and the way from there to the door. */
   async loopback(socketFile) {
     const port = await freePort();
-    await forwardToGateway({ port, socketFile }, complain);
+    await openGatewayProxy({ port, socketFile }, complain);
     return String(port);
   },
 

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { commitReader } from "../src/host/commit-reader.ts";
+import { createCommitReader } from "../src/host/commit-reader.ts";
 import { ensureProjectImage } from "../src/image/build-project-image.ts";
 import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
 import type { ContainerEngine } from "../src/ports/engine.ts";
-import type { BuildEvent, BuildSpec, Images } from "../src/ports/images.ts";
+import type { ImageBuildEvent, ImageBuildSpec, Images } from "../src/ports/images.ts";
 import { type Bench, nothing, refuse, timed } from "./bench.ts";
 import { buildReport, imageLock, sources } from "./bench-engine.ts";
 import type { Comparison } from "./compare.ts";
@@ -24,7 +24,7 @@ export const images: Bench = {
     );
     const repository = join(folder, "many-files");
     makeRepository(repository);
-    const project = { id: `bench-${process.pid}`, slug: "bench", commits: commitReader(repository) };
+    const project = { id: `bench-${process.pid}`, slug: "bench", commits: createCommitReader(repository) };
     const opened = await engine.open();
     const { engine: recorded, last } = recording(engine, opened);
     const ensure = (on: ContainerEngine, fresh = false): Promise<EnsuredImage> =>
@@ -86,7 +86,7 @@ function makeRepository(repository: string): void {
 }
 
 interface Recorded {
-  readonly spec: BuildSpec;
+  readonly spec: ImageBuildSpec;
   readonly context: readonly Uint8Array[];
 }
 
@@ -115,7 +115,7 @@ async function* again(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array>
 }
 
 async function buildAgain(images: Images, { spec, context }: Recorded): Promise<void> {
-  const anew: BuildEvent[] = [];
+  const anew: ImageBuildEvent[] = [];
   await images.build({ ...spec, context: again(context) }, (event) => {
     if (event.kind === "done" && !event.cached && /\] (?:RUN|COPY) /.test(event.step)) anew.push(event);
   });

@@ -1,5 +1,5 @@
 import { containerListPath } from "../src/docker/list-containers.ts";
-import { type ContainerRecord, newSwarm, type SwarmState, withContainer } from "../src/domain/swarm-state.ts";
+import { type ContainerRecord, newSwarm, type SwarmState, withNewRecord } from "../src/domain/swarm-state.ts";
 import { type ContainerEngine, labels } from "../src/ports/engine.ts";
 import { checkState } from "../src/swarm/check-state.ts";
 import { openEngine } from "../test/fakes/engine-at.ts";
@@ -124,7 +124,7 @@ function stateOf(count: number, idOf: (index: number) => string): SwarmState {
   const now = new Date();
   let state = newSwarm({ id: scopeOf(count).projectId, slug: "bench", root: "/bench" }, swarmId, now);
   for (let index = 0; index < count; index += 1)
-    state = withContainer(
+    state = withNewRecord(
       state,
       {
         ...{

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildProduct } from "../scripts/build.ts";
-import { getFromSocket } from "../src/docker/ask-socket.ts";
+import { httpGetFromSocket } from "../src/docker/ask-socket.ts";
 import { type ContainerEngine, labels } from "../src/ports/engine.ts";
 import type { Bench, BenchContext, Growth } from "./bench.ts";
 import { openBenchEngine } from "./bench-engine.ts";
@@ -123,7 +123,7 @@ async function carryOut(
 async function refuseLeftovers(name: string, engine: ContainerEngine): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ label: ["org.aimi.test=bench"] }));
   const socket = (await engine.info()).endpoint.replace("unix://", "");
-  const rows = await getFromSocket(socket, `/containers/json?all=1&filters=${filters}`, {
+  const rows = await httpGetFromSocket(socket, `/containers/json?all=1&filters=${filters}`, {
     timeoutMs: 10_000,
   });
   if (!Array.isArray(rows)) throw new Error(`Nobody says what ${name} left behind`);

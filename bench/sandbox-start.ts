@@ -1,4 +1,4 @@
-import { sandboxAt } from "../src/sandbox/sandbox.ts";
+import { createSandboxHandle } from "../src/sandbox/sandbox.ts";
 import { defaultCommandTimeoutMs, defaultMaxOutputLength } from "../src/sandbox/sandbox-defaults.ts";
 import { type Bench, nothing, timed } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
@@ -21,7 +21,7 @@ export const sandboxes: Bench = {
     };
     const image = specFor().image;
     const standing = await makeContainer();
-    const sandbox = sandboxAt(containers, {
+    const sandbox = createSandboxHandle(containers, {
       ...{
         id: standing,
         name: "bench",
@@ -41,7 +41,7 @@ export const sandboxes: Bench = {
         ours: () =>
           timed(async () => {
             const id = await makeContainer();
-            const own = sandboxAt(containers, {
+            const own = createSandboxHandle(containers, {
               ...sandbox,
               id,
               commandTimeoutMs: 60_000,

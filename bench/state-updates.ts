@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { newSwarm, type SwarmState, withContainer, withRecord } from "../src/domain/swarm-state.ts";
+import { newSwarm, type SwarmState, withNewRecord, withReplacedRecord } from "../src/domain/swarm-state.ts";
 import { parseState } from "../src/schema/read-document.ts";
 import { kernelLock } from "../src/state/kernel-lock.ts";
 import { openOwnerState } from "../src/state/owned-state.ts";
@@ -165,7 +165,7 @@ async function shellUpdate(folder: string): Promise<{ update: Update; close: () 
 function countUp(state: SwarmState, slot: number): SwarmState {
   const record = state.containers[slot];
   if (!record) throw new Error(`there is no container ${slot}`);
-  return withRecord(state, { ...record, lastSeq: record.lastSeq + 1 });
+  return withReplacedRecord(state, { ...record, lastSeq: record.lastSeq + 1 });
 }
 
 function swarmOf(containers: number): SwarmState {
@@ -175,7 +175,7 @@ function swarmOf(containers: number): SwarmState {
     clock(),
   );
   for (let index = 0; index < containers; index += 1) {
-    state = withContainer(
+    state = withNewRecord(
       state,
       {
         containerName: `aimi-bench-${index}`,

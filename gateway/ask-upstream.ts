@@ -28,7 +28,7 @@ export interface UpstreamAnswer {
 export type SendUpstreamRequest = (question: UpstreamRequest) => Promise<UpstreamAnswer>;
 
 /** Thrown if a redirect leads to a host that is not on the public internet. */
-export class NotPublicError extends Error {}
+export class NonPublicHostError extends Error {}
 
 const silenceMs = 60_000;
 const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
@@ -48,7 +48,7 @@ const agents = {
 export function sendUpstreamRequest(question: UpstreamRequest): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;
   // Rejects a literal address, because Node skips `lookup` for it, and the check in `lookupPublic` would not run.
-  if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NotPublicError(hostOf(url)));
+  if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NonPublicHostError(hostOf(url)));
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
   const isSecure = url.protocol === "https:";
   const agent = agents[mustBePublic ? "public" : "own"][isSecure ? "secure" : "plain"];
@@ -80,7 +80,7 @@ const lookupPublic: LookupFunction = (host, { all, ...how }, answer) => {
     const [first] = addresses ?? [];
     if (error || !first) answer(error ?? new Error(`the host ${host} has no address`), []);
     else if (!addresses.every(({ address }) => isPublicAddress(address)))
-      answer(new NotPublicError(host), []);
+      answer(new NonPublicHostError(host), []);
     else if (all) answer(null, addresses);
     else answer(null, first.address, first.family);
   });

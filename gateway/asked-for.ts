@@ -1,11 +1,11 @@
-import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
-import { memberOf, modelName } from "./read-usage.ts";
-import { type ApiName, isEmbeddingPath, isResponsesPath } from "./request-paths.ts";
+import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
+import { readOwnMember, toValidModelName } from "./read-usage.ts";
+import { isEmbeddingPath, isResponsesPath, type ModelApiName } from "./request-paths.ts";
 import { anthropicPriceFactor } from "./usage-anthropic.ts";
 import { openaiPriceFactor } from "./usage-openai.ts";
 
 /** The facts from a model request's body that determine how much the call can cost. */
-export interface ParsedRequest {
+export interface ParsedModelRequest {
   readonly model: string | null;
   /** The maximum number of output tokens, over all answers of the call. */
   readonly outputTokens: number;
@@ -27,7 +27,7 @@ export interface ParsedRequest {
 }
 
 /** The maximum length of an answer, in tokens, that the gateway assumes for a call that sets no limit. */
-export const assumedMaxAnswerTokens: Readonly<Record<ApiName, number>> = {
+export const assumedMaxAnswerTokens: Readonly<Record<ModelApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
 /**
@@ -48,7 +48,7 @@ const [anthropicKinds, googleKinds] = [
   [`${anthropicParts}.type`, `${anthropicParts}.content.*.type`],
   withLogin([`${googleParts}.inlineData.mimeType`, `${googleParts}.inline_data.mime_type`]),
 ];
-const storedIn: Readonly<Record<ApiName, readonly string[]>> = {
+const storedIn: Readonly<Record<ModelApiName, readonly string[]>> = {
   anthropic: ["mcp_servers.*?"],
   openai: [
     ...["previous_response_id", "conversation", "input.*.content.*.file_id", "input.*.content.*.file_url"],
@@ -90,8 +90,8 @@ const candidates = withLogin(
   ]),
 );
 
-/** The JSON paths that `parseRequest` reads in a request's body. */
-export const requestJsonPaths: Readonly<Record<ApiName, readonly string[]>> = {
+/** The JSON paths that `parseModelRequest` reads in a request's body. */
+export const modelRequestJsonPaths: Readonly<Record<ModelApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
     ...[...sources, ...anthropicKinds, ...storedIn.anthropic, ...compactions],
@@ -104,13 +104,13 @@ export const requestJsonPaths: Readonly<Record<ApiName, readonly string[]>> = {
   google: ["model", ...limits, ...candidates, ...googleKinds, ...storedIn.google, ...toolNames],
 };
 
-export function parseRequest(api: ApiName, path: string, record: PickedRecord): ParsedRequest {
-  const model = modelName(pickedValue(record, "model"));
+export function parseModelRequest(api: ModelApiName, path: string, record: PickedRecord): ParsedModelRequest {
+  const model = toValidModelName(findPickedValue(record, "model"));
   const has = (paths: readonly string[]): boolean => paths.some((each) => hasPickedValue(record, each));
-  const types = toolTypes.flatMap((each) => pickedValues(record, each));
+  const types = toolTypes.flatMap((each) => findPickedValues(record, each));
   const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
   const answer = amountAt(record, limitsOf(api, path), assumedMaxAnswerTokens[api]);
-  const speed = pickedValue(record, "speed");
+  const speed = findPickedValue(record, "speed");
   return {
     model,
     outputTokens: isEmbeddingPath(path)
@@ -120,16 +120,16 @@ export function parseRequest(api: ApiName, path: string, record: PickedRecord): 
     pictures: picturesIn(api, record),
     hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),
     mayCompact: compactions
-      .flatMap((each) => pickedValues(record, each))
+      .flatMap((each) => findPickedValues(record, each))
       .some((type) => /^compact/.test(String(type))),
     priceFactor:
       api === "anthropic"
-        ? anthropicPriceFactor(speed, pickedValue(record, "inference_geo"), model)
-        : openaiPriceFactor(pickedValue(record, "service_tier"), model),
+        ? anthropicPriceFactor(speed, findPickedValue(record, "inference_geo"), model)
+        : openaiPriceFactor(findPickedValue(record, "service_tier"), model),
   };
 }
 
-function limitsOf(api: ApiName, path: string): readonly string[] {
+function limitsOf(api: ModelApiName, path: string): readonly string[] {
   if (api === "google") return limits;
   if (api === "anthropic") return ["max_tokens"];
   return isResponsesPath(path) ? ["max_output_tokens"] : ["max_completion_tokens", "max_tokens"];
@@ -140,7 +140,7 @@ function limitsOf(api: ApiName, path: string): readonly string[] {
  * is none.
  */
 function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
-  const values = paths.flatMap((path) => pickedValues(record, path)).filter((value) => value !== null);
+  const values = paths.flatMap((path) => findPickedValues(record, path)).filter((value) => value !== null);
   const amounts = values.map((value) => {
     const amount = typeof value === "string" ? Number(value) : value;
     return typeof amount === "number" && amount >= 0 ? Math.ceil(amount) : otherwise;
@@ -148,26 +148,26 @@ function amountAt(record: PickedRecord, paths: readonly string[], otherwise: num
   return amounts.length === 0 ? otherwise : Math.max(...amounts);
 }
 
-function refersToMore(api: ApiName, path: string, record: PickedRecord): boolean {
+function refersToMore(api: ModelApiName, path: string, record: PickedRecord): boolean {
   const valuesAt = (paths: readonly string[]): readonly unknown[] =>
-    paths.flatMap((each) => pickedValues(record, each));
+    paths.flatMap((each) => findPickedValues(record, each));
   if (api === "anthropic")
     return valuesAt(sources).some(isStoredElsewhere) || valuesAt(anthropicKinds).includes("document");
   if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
   if (isResponsesPath(path) && hasPickedValue(record, "prompt")) return true;
-  if (pickedValues(record, "input.*.type").includes("item_reference")) return true;
+  if (findPickedValues(record, "input.*.type").includes("item_reference")) return true;
   return images
     .flatMap((each) => record.values.get(each) ?? [])
     .some(({ value, start, end }) =>
-      value === undefined ? end - start < 4096 : isAddress(memberOf(value, "url") ?? value),
+      value === undefined ? end - start < 4096 : isAddress(readOwnMember(value, "url") ?? value),
     );
 }
 
-function picturesIn(api: ApiName, record: PickedRecord): number {
-  if (api === "openai") return images.reduce((sum, path) => sum + pickedValues(record, path).length, 0);
+function picturesIn(api: ModelApiName, record: PickedRecord): number {
+  if (api === "openai") return images.reduce((sum, path) => sum + findPickedValues(record, path).length, 0);
   const kinds = api === "anthropic" ? anthropicKinds : googleKinds;
   return kinds
-    .flatMap((each) => pickedValues(record, each))
+    .flatMap((each) => findPickedValues(record, each))
     .filter((kind) => (api === "anthropic" ? kind === "image" : isPicture(kind))).length;
 }
 

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { readClientHello } from "./client-hello.ts";
 
-export type AwaitedClientHello =
+export type ClientHelloResult =
   | { readonly kind: "none" }
   /**
    * The TLS ClientHello is complete. `bytes` holds all bytes read so far, and may go beyond the ClientHello.
@@ -12,16 +12,12 @@ export type AwaitedClientHello =
  * Reads from a client until its TLS ClientHello is complete. Gives up if the ClientHello is invalid, late, or
  * cut short by a disconnect. Pauses the client at the end.
  */
-export function awaitClientHello(
-  client: Duplex,
-  head: Buffer,
-  withinMs: number,
-): Promise<AwaitedClientHello> {
-  const { promise, resolve } = Promise.withResolvers<AwaitedClientHello>();
+export function awaitClientHello(client: Duplex, head: Buffer, withinMs: number): Promise<ClientHelloResult> {
+  const { promise, resolve } = Promise.withResolvers<ClientHelloResult>();
   let bytes: Buffer = head;
   // The number of bytes at which to parse next. A client that sends single bytes must not cause a parse for each byte.
   let enough = 0;
-  const settle = (hello: AwaitedClientHello): void => {
+  const settle = (hello: ClientHelloResult): void => {
     clearTimeout(timer);
     client.pause();
     client.off("data", take).off("end", leave).off("close", leave);

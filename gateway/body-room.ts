@@ -11,7 +11,7 @@ export interface BufferLease extends Disposable {
   take(bytes: number): boolean;
 }
 
-export interface BufferBounds {
+export interface BufferBudgetOptions {
   readonly maxBytesPerWorker: number;
   readonly maxBytes: number;
   /** The number of bytes that each worker may use, even if other workers have used up `maxBytes`. */
@@ -22,7 +22,7 @@ export function createBufferBudget({
   maxBytesPerWorker,
   maxBytes,
   guaranteedBytes,
-}: BufferBounds): BufferBudget {
+}: BufferBudgetOptions): BufferBudget {
   const takenByWorker = new Map<string, number>();
   let takenByAll = 0;
   const change = (worker: string, bytes: number): void => {

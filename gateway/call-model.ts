@@ -4,29 +4,34 @@ import { spendingOfCall } from "../src/domain/spending.ts";
 import type { AdmittedWorkers } from "./admitted.ts";
 import { bufferFullAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
 import type { BufferBudget, BufferLease } from "./body-room.ts";
-import { closeCall } from "./close-call.ts";
-import { type CallCredential, credentialFor, headersToModel, loginCredential } from "./credentials.ts";
+import { recordEndedCall } from "./close-call.ts";
+import {
+  buildModelRequestHeaders,
+  type CallCredential,
+  credentialForEndpoint,
+  credentialFromLoginToken,
+} from "./credentials.ts";
 import type { WorkerQueue } from "./in-turn.ts";
 import type { Journal } from "./journal.ts";
-import type { Ledger } from "./ledger.ts";
+import type { SpendingLedger } from "./ledger.ts";
 import { parseRateLimitEnd } from "./limit-facts.ts";
-import type { RateLimits } from "./limits.ts";
-import { LoginFailed, type Logins } from "./logins.ts";
+import type { RateLimitTracker } from "./limits.ts";
+import { LoginRenewalError, type SubscriptionLogins } from "./logins.ts";
 import { type ForwardedAnswer, forwardAnswer } from "./pass-answer.ts";
-import { noTokens } from "./read-usage.ts";
+import { zeroTokenCounts } from "./read-usage.ts";
 import { receiveBody } from "./receive-body.ts";
-import type { Refusals } from "./refusals.ts";
-import { addUsageRequest, estimateUsage, type ForwardedBody, type UsageEstimate } from "./reserve.ts";
-import { sendCall } from "./send-call.ts";
-import { usageReader } from "./usage-reader.ts";
+import type { RefusalJournal } from "./refusals.ts";
+import { addIncludeUsage, estimateUsage, type ForwardedBody, type UsageEstimate } from "./reserve.ts";
+import { sendModelCall } from "./send-call.ts";
+import { createUsageReader } from "./usage-reader.ts";
 
-export interface CallDeps {
+export interface CallModelDeps {
   readonly admitted: AdmittedWorkers;
-  readonly ledger: Ledger;
+  readonly ledger: SpendingLedger;
   readonly journal: Journal;
-  readonly limits: RateLimits;
-  readonly logins: Logins;
-  readonly refusals: Refusals;
+  readonly limits: RateLimitTracker;
+  readonly logins: SubscriptionLogins;
+  readonly refusals: RefusalJournal;
   readonly bufferBudget: BufferBudget;
   readonly workerQueue: WorkerQueue;
   readonly now: () => number;
@@ -49,7 +54,7 @@ const maxUncheckedCalls = 8;
 
 /** Forwards an agent's call to its model with the real credential, and journals the call's usage. */
 export async function callModel(
-  deps: CallDeps,
+  deps: CallModelDeps,
   call: ModelCall,
   request: IncomingMessage,
   response: ServerResponse,
@@ -73,8 +78,8 @@ export async function callModel(
   using lease = bufferBudget.open(worker.worker);
   const body = await receiveBody(request, response, lease);
   if (body === null) return;
-  const credential = await credentialFor(endpoint, deps.logins).catch((error: unknown) => {
-    if (!(error instanceof LoginFailed)) throw error;
+  const credential = await credentialForEndpoint(endpoint, deps.logins).catch((error: unknown) => {
+    if (!(error instanceof LoginRenewalError)) throw error;
     const message = `authentication failed, invalid x-api-key: ${error.message}`;
     sendErrorAnswer(response, error.isFinal ? forbiddenAnswer(message) : unavailableAnswer(error.message));
     return null;
@@ -85,7 +90,7 @@ export async function callModel(
 
 /** Refuses the call if a budget of the worker or the swarm is used up. Returns whether it did. */
 function refuseIfExhausted(
-  { ledger, refusals }: CallDeps,
+  { ledger, refusals }: CallModelDeps,
   { worker, path }: ModelCall,
   request: IncomingMessage,
   response: ServerResponse,
@@ -106,7 +111,7 @@ interface ModelExchange {
   readonly abandoned: AbortSignal;
 }
 
-async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExchange): Promise<void> {
+async function executeCall(deps: CallModelDeps, call: ModelCall, exchange: ModelExchange): Promise<void> {
   const { admitted, ledger, journal, now } = deps;
   const { worker, endpoint, path } = call;
   const { request, response } = exchange;
@@ -145,7 +150,7 @@ async function executeCall(deps: CallDeps, call: ModelCall, exchange: ModelExcha
   try {
     outcome = await ask(deps, call, { ...exchange, forwarded });
   } finally {
-    await closeCall(deps, call, { seq, model: estimate.model, maxCost, outcome, startedAt });
+    await recordEndedCall(deps, call, { seq, model: estimate.model, maxCost, outcome, startedAt });
   }
 }
 
@@ -156,15 +161,15 @@ function estimateAndRewrite(
 ): { readonly estimate: UsageEstimate; readonly forwarded: ForwardedBody } {
   const encoding = request.headers["content-encoding"];
   if (api === null)
-    return { estimate: { model: null, counts: noTokens }, forwarded: { body, isChanged: false } };
+    return { estimate: { model: null, counts: zeroTokenCounts }, forwarded: { body, isChanged: false } };
   return {
     estimate: estimateUsage(api, path, body, encoding),
-    forwarded: addUsageRequest(api, path, body, encoding),
+    forwarded: addIncludeUsage(api, path, body, encoding),
   };
 }
 
 async function ask(
-  deps: CallDeps,
+  deps: CallModelDeps,
   call: ModelCall,
   exchange: ModelExchange & { readonly forwarded: ForwardedBody },
 ): Promise<ForwardedAnswer> {
@@ -173,10 +178,10 @@ async function ask(
   const method = request.method ?? "GET";
   let { credential } = exchange;
   for (let isSecond = false; ; isSecond = true) {
-    const headers = headersToModel(endpoint, request.headers, credential);
+    const headers = buildModelRequestHeaders(endpoint, request.headers, credential);
     if (forwarded.isChanged) delete headers["content-encoding"];
     const sending = { method, url: endpoint.url, target: `${path}${query}`, headers, body: forwarded.body };
-    const upstream = await sendCall(sending, abandoned);
+    const upstream = await sendModelCall(sending, abandoned);
     if (upstream.kind === "failed") {
       const message = `the model endpoint ${endpoint.name} cannot be reached: ${upstream.why}`;
       if (!abandoned.aborted) sendErrorAnswer(response, { status: 502, type: "api_error", message });
@@ -191,7 +196,7 @@ async function ask(
     const reader =
       endpoint.api === null
         ? null
-        : usageReader(endpoint.api, String(upstream.answer.headers["content-type"] ?? ""));
+        : createUsageReader(endpoint.api, String(upstream.answer.headers["content-type"] ?? ""));
     const outcome = await forwardAnswer(upstream.answer, response, {
       secrets: credential.secrets,
       reader,
@@ -207,7 +212,7 @@ async function ask(
  * renewal fails, returns null.
  */
 async function renewedCredential(
-  { logins }: CallDeps,
+  { logins }: CallModelDeps,
   { endpoint }: ModelCall,
   { statusCode }: IncomingMessage,
   { loginToken }: CallCredential,
@@ -216,15 +221,15 @@ async function renewedCredential(
   if (statusCode !== 401 || loginToken === null || credential.kind !== "login") return null;
   try {
     const token = await logins.renewed(endpoint, credential, loginToken);
-    return token === null ? null : loginCredential(token);
+    return token === null ? null : credentialFromLoginToken(token);
   } catch (error) {
-    if (error instanceof LoginFailed) return null;
+    if (error instanceof LoginRenewalError) return null;
     throw error;
   }
 }
 
 async function noteLimit(
-  deps: CallDeps,
+  deps: CallModelDeps,
   call: ModelCall,
   { headers }: IncomingMessage,
   { status, errorBeginning }: ForwardedAnswer,
@@ -243,7 +248,7 @@ async function noteLimit(
 
 /** Journals a rate limit once for each worker that meets it, so that the host can pause that worker. */
 async function journalLimit(
-  { limits, journal }: CallDeps,
+  { limits, journal }: CallModelDeps,
   { worker, endpoint }: ModelCall,
   { status, until }: { readonly status: number; readonly until: number },
 ): Promise<void> {

@@ -1,20 +1,20 @@
 import type { AdmittedWorker, ModelEndpoint, Spending } from "../src/domain/generated/gateway.ts";
-import { countBudgetTokens, largerSpending, spendingOfCall } from "../src/domain/spending.ts";
+import { countBudgetTokens, maxSpending, spendingOfCall } from "../src/domain/spending.ts";
 import type { AdmittedWorkers } from "./admitted.ts";
 import type { Journal } from "./journal.ts";
-import type { Ledger } from "./ledger.ts";
+import type { SpendingLedger } from "./ledger.ts";
 import type { ForwardedAnswer } from "./pass-answer.ts";
-import { noTokens } from "./read-usage.ts";
+import { zeroTokenCounts } from "./read-usage.ts";
 
-export interface CloseDeps {
+export interface RecordEndedCallDeps {
   readonly admitted: Pick<AdmittedWorkers, "prices">;
-  readonly ledger: Ledger;
+  readonly ledger: SpendingLedger;
   readonly journal: Pick<Journal, "append">;
   readonly now: () => number;
 }
 
 /** A call of a model whose answer has ended, or that got no answer. */
-export interface EndedCall {
+export interface EndedModelCall {
   readonly seq: number;
   /** The name of the model in the request; null if there was none. */
   readonly model: string | null;
@@ -27,10 +27,10 @@ export interface EndedCall {
  * Adds the usage of an ended call to the ledger and journals it. Also journals the notices of budgets that this call
  * has reached.
  */
-export async function closeCall(
-  deps: CloseDeps,
+export async function recordEndedCall(
+  deps: RecordEndedCallDeps,
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
-  { seq, model, maxCost, outcome, startedAt }: EndedCall,
+  { seq, model, maxCost, outcome, startedAt }: EndedModelCall,
 ): Promise<void> {
   const { ledger, journal, now } = deps;
   const { spent, isEstimated } = judgeSpending(deps, outcome, model, maxCost);
@@ -60,13 +60,17 @@ export async function closeCall(
  * maximum, or the reported spending if it is larger.
  */
 function judgeSpending(
-  { admitted }: CloseDeps,
+  { admitted }: RecordEndedCallDeps,
   { status, usage, wasSent }: ForwardedAnswer,
   requestedModel: string | null,
   maxCost: Spending,
 ): { readonly spent: Spending; readonly isEstimated: boolean } {
-  const counted = spendingOfCall(admitted.prices, usage?.model ?? requestedModel, usage?.counts ?? noTokens);
+  const counted = spendingOfCall(
+    admitted.prices,
+    usage?.model ?? requestedModel,
+    usage?.counts ?? zeroTokenCounts,
+  );
   const isFree = countBudgetTokens(maxCost) === 0 || status >= 400 || (status === 0 && !wasSent);
   if (isFree || (usage?.counts && usage.isComplete)) return { spent: counted, isEstimated: false };
-  return { spent: { ...largerSpending(counted, maxCost), calls: 1 }, isEstimated: true };
+  return { spent: { ...maxSpending(counted, maxCost), calls: 1 }, isEstimated: true };
 }

@@ -1,5 +1,5 @@
 import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
-import type { Logins } from "./logins.ts";
+import type { SubscriptionLogins } from "./logins.ts";
 import { isForwardedHeader } from "./passed-words.ts";
 
 /** The credential of one call to a model, and the secrets that the gateway must remove from the answer. */
@@ -13,9 +13,12 @@ export interface CallCredential {
 /** The header that Anthropic's API requires with the token of a subscription's login. */
 const loginFlag = { "anthropic-beta": "oauth-2025-04-20" };
 
-export async function credentialFor(endpoint: ModelEndpoint, logins: Logins): Promise<CallCredential> {
+export async function credentialForEndpoint(
+  endpoint: ModelEndpoint,
+  logins: SubscriptionLogins,
+): Promise<CallCredential> {
   const { credential } = endpoint;
-  if (credential.kind === "login") return loginCredential(await logins.token(endpoint, credential));
+  if (credential.kind === "login") return credentialFromLoginToken(await logins.token(endpoint, credential));
   const values = Object.entries(credential.headers).filter(([name]) => name !== "anthropic-beta");
   return {
     headers: credential.headers,
@@ -24,7 +27,7 @@ export async function credentialFor(endpoint: ModelEndpoint, logins: Logins): Pr
   };
 }
 
-export function loginCredential(token: string): CallCredential {
+export function credentialFromLoginToken(token: string): CallCredential {
   return { headers: { authorization: `Bearer ${token}`, ...loginFlag }, secrets: [token], loginToken: token };
 }
 
@@ -32,7 +35,7 @@ export function loginCredential(token: string): CallCredential {
  * Returns the headers to forward to a model: the agent's headers that may be forwarded, plus the endpoint's
  * credential.
  */
-export function headersToModel(
+export function buildModelRequestHeaders(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
   requested: Readonly<Record<string, string | readonly string[] | undefined>>,
   { headers: own }: Pick<CallCredential, "headers">,

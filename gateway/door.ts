@@ -3,18 +3,18 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gateway.ts";
 import { type ErrorAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
-import { type BufferBounds, createBufferBudget } from "./body-room.ts";
-import { type CallDeps, callModel } from "./call-model.ts";
-import { findRoute, findTokens, findTunnelTokens, isAllowedModelCall } from "./find-route.ts";
+import { type BufferBudgetOptions, createBufferBudget } from "./body-room.ts";
+import { type CallModelDeps, callModel } from "./call-model.ts";
+import { findRequestTokens, findRoute, findTunnelTokens, isAllowedModelCall } from "./find-route.ts";
 import { closeWithStatus } from "./hang-up.ts";
 import { openWorkerQueue } from "./in-turn.ts";
-import { serveMirror } from "./mirror.ts";
-import { openTokenBuckets, type TokenBucketBounds } from "./pace.ts";
+import { serveMirrorRequest } from "./mirror.ts";
+import { openTokenBuckets, type TokenBucketOptions } from "./pace.ts";
 import { toForwardedQuery } from "./passed-words.ts";
 import { openTunnel } from "./tunnel.ts";
-import { type ConnectionBounds, openConnectionLimits } from "./visitors.ts";
+import { type ConnectionLimiterOptions, createConnectionLimiter } from "./visitors.ts";
 
-export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue"> {
+export interface GatewayServerDeps extends Omit<CallModelDeps, "bufferBudget" | "workerQueue"> {
   readonly complain: (line: string) => void;
   readonly resolve: (host: string) => Promise<readonly string[]>;
   readonly connect: (address: string, port: number) => Promise<Duplex>;
@@ -24,7 +24,7 @@ export interface ServerDeps extends Omit<CallDeps, "bufferBudget" | "workerQueue
 export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
 /** The limits that the gateway sets for its clients. Times are in milliseconds. */
-export interface ServerBounds {
+export interface GatewayServerLimits {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
@@ -36,17 +36,17 @@ export interface ServerBounds {
   readonly helloMs: number;
   /** The maximum number of open requests and tunnels of one worker, counted together. */
   readonly maxPerWorker: number;
-  readonly connections: ConnectionBounds;
+  readonly connections: ConnectionLimiterOptions;
   /**
    * The rate limit of each worker's requests. It protects the disk, because the gateway journals each
    * request.
    */
-  readonly requestRate: TokenBucketBounds;
+  readonly requestRate: TokenBucketOptions;
   /** The memory limits for request bodies. The whole process of the gateway may use half a gigabyte. */
-  readonly bufferBudget: BufferBounds;
+  readonly bufferBudget: BufferBudgetOptions;
 }
 
-const defaultBounds: ServerBounds = {
+const defaultBounds: GatewayServerLimits = {
   ...{ headersMs: 10_000, requestMs: 60_000, idleMs: 65_000, checkMs: 1_000, helloMs: 10_000 },
   maxPerWorker: 128,
   connections: { maxUnauthenticated: 1_000, maxConnectionsPerWorker: 256 },
@@ -58,17 +58,17 @@ const defaultBounds: ServerBounds = {
  * Opens the gateway's server for sandboxes. A worker's token gives access only to the models and hosts of
  * that worker.
  */
-export async function openServer(
-  deps: ServerDeps,
+export async function openGatewayServer(
+  deps: GatewayServerDeps,
   address: ListenAddress,
-  given: Partial<ServerBounds> = {},
+  given: Partial<GatewayServerLimits> = {},
 ): Promise<AsyncDisposable> {
   const bounds = { ...defaultBounds, ...given };
   const { helloMs, maxPerWorker } = bounds;
   const busy = new Map<string, number>();
-  const connections = openConnectionLimits(bounds.connections);
+  const connections = createConnectionLimiter(bounds.connections);
   const requestRate = openTokenBuckets(bounds.requestRate, () => performance.now());
-  const callDeps: CallDeps = {
+  const callDeps: CallModelDeps = {
     ...deps,
     bufferBudget: createBufferBudget(bounds.bufferBudget),
     workerQueue: openWorkerQueue(),
@@ -119,7 +119,7 @@ export async function openServer(
     const target = request.url ?? "";
     const method = request.method ?? "";
     const route = findRoute(target);
-    const tokens = route.kind === "mirror" ? [route.token] : findTokens(request.headers, target);
+    const tokens = route.kind === "mirror" ? [route.token] : findRequestTokens(request.headers, target);
     const worker = admitted.findByToken(tokens, addressOf(request));
     const what = `${method} ${withoutToken(target)}`;
     const refuse = (why: RefusalReason, status: number, type: string, message: string): void => {
@@ -157,7 +157,7 @@ export async function openServer(
           `access to ${route.mirror} is not allowed; swarm start --allow ${route.mirror} allows the access`,
         );
       const base = `http://${request.headers.host ?? ""}/r/${route.token}/${route.mirror}`;
-      return serveMirror(
+      return serveMirrorRequest(
         request,
         response,
         { mirror, rest: route.rest, base },

@@ -73,7 +73,7 @@ export function isAllowedModelCall(
 }
 
 /** Returns all tokens in a request. Clients put their API key into different headers, or into the query. */
-export function findTokens(
+export function findRequestTokens(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
 ): string[] {

@@ -1,11 +1,11 @@
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 import {
-  NotPublicError,
+  NonPublicHostError,
   type SendUpstreamRequest,
   type UpstreamAnswer,
   type UpstreamRequest,
 } from "./ask-upstream.ts";
-import { registryUrlOf } from "./mirror-rules.ts";
+import { normalizedRegistryUrl } from "./mirror-rules.ts";
 
 export type RedirectResult =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
@@ -37,7 +37,7 @@ export async function followRedirects(
     try {
       answer = await ask({ ...question, url, headers, mustBePublic: !isHome });
     } catch (error) {
-      if (!(error instanceof NotPublicError))
+      if (!(error instanceof NonPublicHostError))
         return refused("unreachable", `${mirror.name} cannot be reached`);
       return refused("not-public", `${mirror.name} redirects to a host without a public address`);
     }
@@ -56,7 +56,7 @@ export async function followRedirects(
 }
 
 function movedWithin(mirror: Mirror, status: number, next: URL): RedirectResult {
-  const beginning = registryUrlOf(mirror);
+  const beginning = normalizedRegistryUrl(mirror);
   const target = `${next.origin}${next.pathname}${next.search}`;
   if (!target.startsWith(`${beginning}/`))
     return refused("not-allowed", `${mirror.name} redirects to a URL outside its own base URL`);

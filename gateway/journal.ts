@@ -13,27 +13,27 @@ import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-line
 import { jsonLines } from "../src/wire/text-lines.ts";
 
 /** An entry of the gateway's journal, stored as one line. */
-export type Entry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
+export type JournalEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
-type Unnumbered<Each> = Each extends Entry ? Omit<Each, "seq" | "at"> : never;
-export type NewEntry = Unnumbered<Entry>;
+type Unnumbered<Each> = Each extends JournalEntry ? Omit<Each, "seq" | "at"> : never;
+export type NewJournalEntry = Unnumbered<JournalEntry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
   /**
    * Assigns the next number to an entry and appends the entry. Resolves with the number when the entry is on
    * disk.
    */
-  append(entry: NewEntry): Promise<number>;
+  append(entry: NewJournalEntry): Promise<number>;
 }
 
 const maxLineLength = 16 << 10;
 
 /** Yields the entries that earlier gateway processes wrote to the journal on this volume. */
-export async function* readJournal(file: string): AsyncGenerator<Entry> {
+export async function* readJournal(file: string): AsyncGenerator<JournalEntry> {
   if (!(await stat(file).catch(() => null))) return;
   // The cast is safe, since only the gateway writes this file.
   for await (const entry of jsonLines(createReadStream(file), { maxLength: maxLineLength }))
-    yield entry as Entry;
+    yield entry as JournalEntry;
 }
 
 export async function openJournal(file: string, now: () => Date): Promise<Journal> {

@@ -1,8 +1,8 @@
 import { BufferedJsonValue, parseJsonOrUndefined } from "./kept-value.ts";
 import {
+  buildWantedPathTree,
   type PickedRecord,
   type PickedValue,
-  parseWantedPaths,
   type WantedPathTree,
 } from "./picked-values.ts";
 
@@ -50,7 +50,7 @@ export class JsonPicker {
   #isCut = false;
 
   constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
-    this.#root = parseWantedPaths(paths);
+    this.#root = buildWantedPathTree(paths);
     this.#take = take;
   }
 

@@ -8,21 +8,21 @@ import type {
 import {
   addSpending,
   countBudgetTokens,
-  excessSpending,
-  largerSpending,
+  maxSpending,
+  subtractSpending,
   zeroSpending,
 } from "../src/domain/spending.ts";
-import type { Entry, NewEntry } from "./journal.ts";
+import type { JournalEntry, NewJournalEntry } from "./journal.ts";
 
 /** The notice that 80 % or 100 % of a budget is used. */
-export type BudgetNotice = Extract<NewEntry, { readonly type: "budget" }>;
+export type BudgetNotice = Extract<NewJournalEntry, { readonly type: "budget" }>;
 
 /**
  * The spending of each worker and of the whole swarm. The gateway computes the spending from its journal, so
  * a crash does not change it. If an earlier journal was lost, the ledger adds the spending that the host has
  * recorded.
  */
-export class Ledger {
+export class SpendingLedger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
   readonly #sentNotices = new Set<string>();
@@ -34,7 +34,7 @@ export class Ledger {
   #limits: BudgetLimits = { usd: null, tokens: null };
 
   /** Applies the next entry of the journal to the ledger. */
-  apply(entry: Entry): void {
+  apply(entry: JournalEntry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
     if (entry.type === "budget") this.#sentNotices.add(noticeKey(entry));
     if (entry.type !== "closed") return;
@@ -50,10 +50,10 @@ export class Ledger {
 
   admit({ budget, spent, workers }: AdmissionPayload): void {
     this.#limits = budget;
-    this.#swarmBefore = largerSpending(this.#swarmBefore, excessSpending(spent, this.#swarm));
+    this.#swarmBefore = maxSpending(this.#swarmBefore, subtractSpending(spent, this.#swarm));
     for (const { worker, spent: known } of workers) {
-      const missing = excessSpending(known, this.#own(worker));
-      this.#before.set(worker, largerSpending(this.#before.get(worker) ?? zeroSpending, missing));
+      const missing = subtractSpending(known, this.#own(worker));
+      this.#before.set(worker, maxSpending(this.#before.get(worker) ?? zeroSpending, missing));
     }
   }
 

@@ -1,9 +1,9 @@
 import { parseJsonOrUndefined } from "./kept-value.ts";
-import { memberOf } from "./read-usage.ts";
-import type { ApiName } from "./request-paths.ts";
+import { readOwnMember } from "./read-usage.ts";
+import type { ModelApiName } from "./request-paths.ts";
 
 /** The parts of a model API's answer that can state a rate limit. */
-export interface LimitedAnswer {
+export interface RateLimitAnswer {
   readonly status: number;
   /** Returns the value of a header by the header's name in lower case. */
   readonly header: (name: string) => string | undefined;
@@ -23,7 +23,7 @@ const unknownMs = 5000;
 const noCreditMs = 600_000;
 
 /** Returns the time from which the API accepts calls with this credential again; null if the answer states no limit. */
-export function parseRateLimitEnd(api: ApiName, answer: LimitedAnswer, now: Date): Date | null {
+export function parseRateLimitEnd(api: ModelApiName, answer: RateLimitAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
   const error = status === 429 ? errorIn(answer.body) : undefined;
@@ -49,7 +49,7 @@ function latest(moments: readonly number[], now: Date): Date | null {
   return new Date(Math.min(Math.max(...coming), now.getTime() + maxMs));
 }
 
-function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
+function retryAfter({ header }: RateLimitAnswer, now: Date): number[] {
   const exact = amountOf(header("retry-after-ms"));
   if (exact !== null) return [now.getTime() + exact];
   const text = header("retry-after");
@@ -64,25 +64,25 @@ function retryAfter({ header }: LimitedAnswer, now: Date): number[] {
  * is no limit. In the answer to an accepted call, the same header states the end of the current window, so it
  * is ignored.
  */
-function unifiedReset(api: ApiName, { header }: LimitedAnswer): number[] {
+function unifiedReset(api: ModelApiName, { header }: RateLimitAnswer): number[] {
   const status = header("anthropic-ratelimit-unified-status") ?? "";
   const seconds = amountOf(header("anthropic-ratelimit-unified-reset"));
   return api !== "anthropic" || status.startsWith("allowed") || seconds === null ? [] : [seconds * 1000];
 }
 
-function resetInBody(api: ApiName, error: unknown, now: Date): number[] {
+function resetInBody(api: ModelApiName, error: unknown, now: Date): number[] {
   if (api === "openai") {
-    const seconds = amountOf(memberOf(error, "resets_in_seconds"));
-    const moment = amountOf(memberOf(error, "resets_at"));
+    const seconds = amountOf(readOwnMember(error, "resets_in_seconds"));
+    const moment = amountOf(readOwnMember(error, "resets_at"));
     return [
       ...(seconds === null ? [] : [now.getTime() + seconds * 1000]),
       ...(moment === null ? [] : [moment * 1000]),
     ];
   }
-  const details = memberOf(error, "details");
+  const details = readOwnMember(error, "details");
   if (api !== "google" || !Array.isArray(details)) return [];
   return details.flatMap((detail: unknown) => {
-    const delay = memberOf(detail, "retryDelay");
+    const delay = readOwnMember(detail, "retryDelay");
     const ms = typeof delay === "string" ? durationMs(delay) : null;
     return ms === null ? [] : [now.getTime() + ms];
   });
@@ -92,7 +92,7 @@ const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"]
 const openaiBuckets = ["requests", "tokens"];
 
 /** Returns when the used-up rate limits of the API reset, in milliseconds since 1970. */
-function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): number[] {
+function bucketResets(api: ModelApiName, { header }: RateLimitAnswer, now: Date): number[] {
   if (api === "anthropic")
     return anthropicBuckets
       .map((bucket) => `anthropic-ratelimit-${bucket}`)
@@ -108,7 +108,7 @@ function bucketResets(api: ApiName, { header }: LimitedAnswer, now: Date): numbe
 }
 
 function hasNoCredit(error: unknown): boolean {
-  return [memberOf(error, "code"), memberOf(error, "type")].some(
+  return [readOwnMember(error, "code"), readOwnMember(error, "type")].some(
     (word) => word === "insufficient_quota" || word === "billing_error" || word === "usage_not_included",
   );
 }
@@ -116,7 +116,7 @@ function hasNoCredit(error: unknown): boolean {
 /** Returns the error in an answer's body. Gemini's streams wrap the error in an array. */
 function errorIn(body: string): unknown {
   const parsed = parseJsonOrUndefined(body);
-  return memberOf(Array.isArray(parsed) ? parsed[0] : parsed, "error");
+  return readOwnMember(Array.isArray(parsed) ? parsed[0] : parsed, "error");
 }
 
 /** Returns the value as a non-negative number; null if it is none. */

@@ -1,5 +1,5 @@
 /** The rate limits of model endpoints that are in force now, as the APIs' answers stated them. */
-export interface RateLimits {
+export interface RateLimitTracker {
   /** Returns the end of an endpoint's rate limit, in milliseconds since 1970; null if the endpoint has none. */
   findLimitEnd(endpoint: string): number | null;
   /**
@@ -17,7 +17,7 @@ export interface RateLimits {
 /** The minimum time, in milliseconds, by which a new limit must end later to replace the limit in force. */
 const sameMs = 2_000;
 
-export function openRateLimits(now: () => number): RateLimits {
+export function createRateLimitTracker(now: () => number): RateLimitTracker {
   const untilByName = new Map<string, number>();
   const metByName = new Map<string, Set<string>>();
   return {

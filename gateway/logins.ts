@@ -1,7 +1,7 @@
 import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../src/domain/generated/gateway.ts";
 
 /** Thrown if the gateway cannot renew the login of a subscription. `isFinal`: no retry helps, so the user must log in again. */
-export class LoginFailed extends Error {
+export class LoginRenewalError extends Error {
   readonly isFinal: boolean;
 
   constructor(message: string, isFinal: boolean) {
@@ -11,7 +11,7 @@ export class LoginFailed extends Error {
 }
 
 /** The current logins of subscriptions. Concurrent callers share one renewal of a login. */
-export interface Logins {
+export interface SubscriptionLogins {
   /** Returns a login's token. Renews the token first if it is about to expire. */
   token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
   /**
@@ -37,7 +37,10 @@ const answerMs = 30_000;
  */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
-export function openLogins(now: () => number, onRenewed: (renewal: RenewedLogin) => void): Logins {
+export function createSubscriptionLogins(
+  now: () => number,
+  onRenewed: (renewal: RenewedLogin) => void,
+): SubscriptionLogins {
   const storedByName = new Map<string, StoredLogin>();
   const renewing = new Map<string, Promise<StoredLogin>>();
   /**
@@ -116,11 +119,14 @@ async function ask(
       body: JSON.stringify({ grant_type: "refresh_token", refresh_token: refreshToken, client_id: clientId }),
     });
   } catch {
-    throw new LoginFailed("the gateway cannot renew the login: the login server does not answer", false);
+    throw new LoginRenewalError(
+      "the gateway cannot renew the login: the login server does not answer",
+      false,
+    );
   }
   const body: unknown = await answer.json().catch(() => null);
   if (!answer.ok)
-    throw new LoginFailed(
+    throw new LoginRenewalError(
       `the gateway cannot renew the login: the login server answered ${answer.status}`,
       answer.status < 500 && answer.status !== 429,
     );
@@ -129,7 +135,7 @@ async function ask(
   const next = fields["refresh_token"];
   const seconds = fields["expires_in"];
   if (typeof accessToken !== "string" || accessToken === "")
-    throw new LoginFailed(
+    throw new LoginRenewalError(
       "the gateway cannot renew the login: the login server's answer contains no token",
       false,
     );

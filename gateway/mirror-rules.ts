@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { mirrorUrls } from "../src/domain/egress.ts";
+import { defaultRegistryUrls } from "../src/domain/egress.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 
 /** A request to a package registry that the gateway allows, and how to send it. */
@@ -60,12 +60,12 @@ export function mirrorKind(name: string): MirrorKind {
 }
 
 /** Returns the normalised URL of the mirror's registry, without a trailing slash. */
-export function registryUrlOf({ url }: Mirror): string {
+export function normalizedRegistryUrl({ url }: Mirror): string {
   return new URL(url).href.replace(/\/+$/, "");
 }
 
 /** Allows a request that only reads from the registry and says how to send it. Refuses all others. */
-export function judgeMirrorRequest(
+export function checkMirrorRequest(
   mirror: Mirror,
   request: MirrorRequest,
 ): AllowedMirrorRequest | RefusedMirrorRequest {
@@ -102,7 +102,7 @@ export function judgeMirrorRequest(
  * worker's token, into lock files.
  */
 function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
-  const isDefault = registryUrlOf(mirror) === mirrorUrls["npm"];
+  const isDefault = normalizedRegistryUrl(mirror) === defaultRegistryUrls["npm"];
   return isDefault && /^npm\/(?:[7-9]|\d\d)\./.test(headers["user-agent"] ?? "");
 }
 

@@ -1,15 +1,20 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 import { type SendUpstreamRequest, sendUpstreamRequest, type UpstreamAnswer } from "./ask-upstream.ts";
 import { followRedirects } from "./follow-redirects.ts";
-import { type AllowedMirrorRequest, judgeMirrorRequest, mirrorKind, registryUrlOf } from "./mirror-rules.ts";
+import {
+  type AllowedMirrorRequest,
+  checkMirrorRequest,
+  mirrorKind,
+  normalizedRegistryUrl,
+} from "./mirror-rules.ts";
 import { replaceBytes } from "./replace-bytes.ts";
-import { createScrubber, scrubText } from "./scrubber.ts";
+import { createSecretScrubber, scrubSecrets } from "./scrubber.ts";
 
-export interface MirrorFacts {
+export interface MirrorTraffic {
   readonly host: string;
   readonly port: number;
   readonly path: string;
@@ -21,7 +26,7 @@ export interface MirrorFacts {
   readonly ms: number;
 }
 
-export interface MirrorTarget {
+export interface MirrorRequestTarget {
   readonly mirror: Mirror;
   /** The request's path and query as the client wrote them, without the mirror's prefix. */
   readonly rest: string;
@@ -32,7 +37,7 @@ export interface MirrorTarget {
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
   /** Called once, after the gateway has forwarded the whole answer. */
-  readonly onServed: (facts: MirrorFacts) => void;
+  readonly onServed: (facts: MirrorTraffic) => void;
   readonly ask?: SendUpstreamRequest;
   /** Aborts when the host revokes the worker. */
   readonly signal?: AbortSignal;
@@ -54,10 +59,10 @@ const passedBack = [
 ];
 
 /** Serves one request of a sandbox to a registry. The sandbox can only read from the registry. */
-export async function serveMirror(
+export async function serveMirrorRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  subject: MirrorTarget,
+  subject: MirrorRequestTarget,
   deps: MirrorDeps,
 ): Promise<void> {
   const { mirror, rest } = subject;
@@ -69,7 +74,7 @@ export async function serveMirror(
       response.destroy();
       return;
     case "refused":
-      deps.refuse(cleanText(`${method} /r/*/${mirror.name}${rest}`), outcome.why);
+      deps.refuse(sanitizeText(`${method} /r/*/${mirror.name}${rest}`), outcome.why);
       return answerError(response, mirror, outcome);
     case "answer":
     case "moved": {
@@ -77,7 +82,7 @@ export async function serveMirror(
       const { hostname, port, protocol } = new URL(mirror.url);
       deps.onServed({
         ...{ host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) },
-        ...{ path: cleanText(rest), status: response.statusCode },
+        ...{ path: sanitizeText(rest), status: response.statusCode },
         ...{ bytesIn: outcome.bytesIn(), bytesOut, ms: Math.round(performance.now() - begun) },
       });
     }
@@ -98,13 +103,13 @@ type GoodOutcome = { readonly bytesIn: () => number } & (
 
 async function ask(
   request: IncomingMessage,
-  { mirror, rest }: MirrorTarget,
+  { mirror, rest }: MirrorRequestTarget,
   deps: MirrorDeps,
   abandoned: AbortSignal,
 ): Promise<RefusedOutcome | GoodOutcome | { readonly kind: "gone" }> {
   const kind = mirrorKind(mirror.name);
   const { method = "", headers } = request;
-  const question = judgeMirrorRequest(mirror, { method, rest, headers });
+  const question = checkMirrorRequest(mirror, { method, rest, headers });
   if (question.kind === "refused") return question;
   const url = addressIn(mirror, rest);
   if (url === null)
@@ -155,7 +160,7 @@ async function ask(
 
 /** Returns the registry's URL for a path. Returns null if normalisation would change the URL. */
 function addressIn(mirror: Mirror, rest: string): URL | null {
-  const written = `${registryUrlOf(mirror)}${rest}`;
+  const written = `${normalizedRegistryUrl(mirror)}${rest}`;
   const url = URL.parse(written);
   return url?.href === written ? url : null;
 }
@@ -180,12 +185,12 @@ function bounded(request: IncomingMessage): {
 /** Forwards a registry's answer to the client. Returns the number of forwarded bytes. */
 async function passBack(
   response: ServerResponse,
-  { mirror, base }: MirrorTarget,
+  { mirror, base }: MirrorRequestTarget,
   outcome: GoodOutcome,
 ): Promise<number> {
   const secrets = secretsOf(mirror);
   if (outcome.kind === "moved") {
-    const location = `${base}${scrubText(outcome.rest, secrets)}`;
+    const location = `${base}${scrubSecrets(outcome.rest, secrets)}`;
     response.writeHead(outcome.status, { location, "content-length": 0 }).end();
     return 0;
   }
@@ -195,7 +200,7 @@ async function passBack(
   for (const name of passedBack) {
     const value = answer.headers[name];
     if (value !== undefined && !(isRewritten && name === "content-length"))
-      headers[name] = scrubText(String(value), secrets);
+      headers[name] = scrubSecrets(String(value), secrets);
   }
   response.writeHead(answer.status, headers);
 
@@ -206,7 +211,7 @@ async function passBack(
       done(null, piece);
     },
   });
-  const rewrite = isRewritten ? [replaceBytes(`${registryUrlOf(mirror)}/`, quoted(`${base}/`))] : [];
+  const rewrite = isRewritten ? [replaceBytes(`${normalizedRegistryUrl(mirror)}/`, quoted(`${base}/`))] : [];
   // If the answer is truncated, the pipeline destroys the client's connection, so that the client notices.
   await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
   return bytes;
@@ -221,7 +226,7 @@ function secretsOf({ headers }: Mirror): string[] {
 }
 
 function scrubbing(secrets: readonly string[]): Transform {
-  const scrub = createScrubber(secrets);
+  const scrub = createSecretScrubber(secrets);
   return new Transform({
     transform(piece: Buffer, _encoding, done) {
       done(null, scrub.push(piece));

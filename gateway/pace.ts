@@ -7,14 +7,14 @@ export interface TokenBuckets {
   allows(worker: string): boolean;
 }
 
-export interface TokenBucketBounds {
+export interface TokenBucketOptions {
   readonly maxBurst: number;
   readonly perSecond: number;
 }
 
 /** Opens a full bucket for each worker. `now`: a monotonic clock, in milliseconds. */
 export function openTokenBuckets(
-  { maxBurst, perSecond }: TokenBucketBounds,
+  { maxBurst, perSecond }: TokenBucketOptions,
   now: () => number,
 ): TokenBuckets {
   const leftByWorker = new Map<string, { readonly left: number; readonly at: number }>();

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { waitUntilDrained } from "../src/wire/drained.ts";
 import { sendErrorAnswer } from "./answers.ts";
 import { decompressAnswer } from "./plain-answer.ts";
-import { createScrubber, scrubText } from "./scrubber.ts";
+import { createSecretScrubber, scrubSecrets } from "./scrubber.ts";
 import type { ReportedUsage, UsageReader } from "./usage-reader.ts";
 
 /** The outcome of forwarding a model's answer to the client. */
@@ -56,7 +56,7 @@ export async function forwardAnswer(
     });
     return { ...{ status, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: true } };
   }
-  const scrub = createScrubber(secrets);
+  const scrub = createSecretScrubber(secrets);
   let bytes = 0;
   let firstByteAt: number | null = null;
   let errorBeginning = "";
@@ -103,7 +103,9 @@ function headersOf(
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || droppedHeaders.has(name) || isSecret(name, secrets)) continue;
     passed[name] =
-      typeof value === "string" ? scrubText(value, secrets) : value.map((each) => scrubText(each, secrets));
+      typeof value === "string"
+        ? scrubSecrets(value, secrets)
+        : value.map((each) => scrubSecrets(each, secrets));
   }
   return passed;
 }
@@ -111,5 +113,5 @@ function headersOf(
 /** Whether a header's name contains a secret. The name is in lower case, as Node gives it. */
 function isSecret(name: string, secrets: readonly string[]): boolean {
   const lower = secrets.map((secret) => secret.toLowerCase());
-  return scrubText(name, lower) !== name;
+  return scrubSecrets(name, lower) !== name;
 }

@@ -29,7 +29,7 @@ export interface WantedPathTree {
 }
 
 /** Builds the tree of wanted paths. A path is a list of keys joined by dots, with `*` for each element of an array. */
-export function parseWantedPaths(paths: readonly string[]): WantedPathTree {
+export function buildWantedPathTree(paths: readonly string[]): WantedPathTree {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
 
@@ -52,11 +52,11 @@ function interestOf(
 }
 
 /** Returns the value at a path of a record; for duplicate keys, the last value, as `JSON.parse` does. */
-export function pickedValue(record: PickedRecord, path: string): unknown {
+export function findPickedValue(record: PickedRecord, path: string): unknown {
   return record.values.get(path)?.at(-1)?.value;
 }
 
-export function pickedValues(record: PickedRecord, path: string): readonly unknown[] {
+export function findPickedValues(record: PickedRecord, path: string): readonly unknown[] {
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 

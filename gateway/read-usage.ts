@@ -23,7 +23,7 @@ export interface UsageRecordReader {
   result(isWhole: boolean): ReportedUsage;
 }
 
-export const noTokens: TokenCounts = {
+export const zeroTokenCounts: TokenCounts = {
   inputTokens: 0,
   outputTokens: 0,
   cacheReadTokens: 0,
@@ -31,7 +31,7 @@ export const noTokens: TokenCounts = {
 };
 
 /** The usage of a call that the API refused before the model began to answer: no tokens. */
-export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: noTokens, isComplete: true };
+export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: zeroTokenCounts, isComplete: true };
 
 /**
  * Returns the number of tokens in the first of these members that exists; 0 if none exists. Returns NaN for
@@ -39,7 +39,7 @@ export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: noToke
  */
 export function readTokenCount(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
-    const value = memberOf(usage, name);
+    const value = readOwnMember(usage, name);
     if (value === undefined || value === null) continue;
     const amount = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
     const isAmount = typeof amount === "number" && amount >= 0 && amount <= Number.MAX_SAFE_INTEGER;
@@ -50,24 +50,24 @@ export function readTokenCount(usage: unknown, ...names: readonly string[]): num
 
 /** Whether a value is an object that has at least one of these members, with a value other than null. */
 export function hasAnyMember(usage: unknown, ...names: readonly string[]): boolean {
-  return names.some((name) => (memberOf(usage, name) ?? null) !== null);
+  return names.some((name) => (readOwnMember(usage, name) ?? null) !== null);
 }
 
 /** Returns an object's own member; undefined if there is none. */
-export function memberOf(value: unknown, name: string): unknown {
+export function readOwnMember(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
 /** Returns the counts; null if any of them is no valid number of tokens. */
-export function validCounts(counts: TokenCounts): TokenCounts | null {
+export function toValidTokenCounts(counts: TokenCounts): TokenCounts | null {
   return Object.values(counts).every((amount) => amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)
     ? counts
     : null;
 }
 
 /** Merges two reports of growing token counts: returns the larger count of each field. */
-export function largerCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
+export function maxTokenCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
   if (one === null || other === null) return one ?? other;
   return {
     inputTokens: Math.max(one.inputTokens, other.inputTokens),
@@ -83,6 +83,6 @@ export function largerCounts(one: TokenCounts | null, other: TokenCounts | null)
 /**
  * Returns the value if it is a valid name of a model; null if it is not a string, is empty, or is too long.
  */
-export function modelName(value: unknown): string | null {
+export function toValidModelName(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= 200 ? value : null;
 }

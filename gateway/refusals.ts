@@ -2,7 +2,7 @@ import type { RefusalReason } from "../src/domain/generated/gateway.ts";
 import type { Journal } from "./journal.ts";
 
 /** Journals refused requests. Merges repeated refusals, so that a client cannot fill the disk with them. */
-export interface Refusals extends Disposable {
+export interface RefusalJournal extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
 
@@ -25,7 +25,10 @@ const maxWhatLength = 200;
  * Starts the journalling of refusals. The gateway journals the first refusal of a kind at once, and the
  * number of its repetitions every ten seconds.
  */
-export function openRefusals(journal: Pick<Journal, "append">, complain: (line: string) => void): Refusals {
+export function openRefusalJournal(
+  journal: Pick<Journal, "append">,
+  complain: (line: string) => void,
+): RefusalJournal {
   let seen = new Map<string, Repeated>();
   const journalOne = ({ worker, what, why, times }: Repeated): void => {
     journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {

@@ -1,16 +1,16 @@
-export type ApiName = "anthropic" | "openai" | "google";
+export type ModelApiName = "anthropic" | "openai" | "google";
 
 /** Matches a path whose characters every server reads in the same way. */
 const plainPath = /^[\w./:@-]*$/;
 
-const freeEndings: Readonly<Record<ApiName, RegExp>> = {
+const freeEndings: Readonly<Record<ModelApiName, RegExp>> = {
   anthropic: /\/messages\/count_tokens$/,
   openai: /\/responses\/input_tokens$/,
   google: /:countTokens$/,
 };
 
 /** Whether the call at this path only counts tokens, which costs nothing. */
-export function isTokenCountingPath(api: ApiName, path: string): boolean {
+export function isTokenCountingPath(api: ModelApiName, path: string): boolean {
   const bare = withoutQuery(path);
   return plainPath.test(bare) && !bare.includes("..") && freeEndings[api].test(bare);
 }
@@ -33,7 +33,7 @@ export function isEmbeddingPath(path: string): boolean {
 }
 
 /** Returns Gemini's model in a path such as `/v1beta/models/<model>:generateContent`; null if the path names none. */
-export function modelInPath(path: string): string | null {
+export function findModelNameInPath(path: string): string | null {
   const [, encoded] = /\/(?:models|tunedModels)\/([^/:]{1,200}):/.exec(withoutQuery(path)) ?? [];
   if (encoded === undefined) return null;
   try {

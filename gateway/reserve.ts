@@ -1,10 +1,20 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { assumedMaxAnswerTokens, type ParsedRequest, parseRequest, requestJsonPaths } from "./asked-for.ts";
+import {
+  assumedMaxAnswerTokens,
+  modelRequestJsonPaths,
+  type ParsedModelRequest,
+  parseModelRequest,
+} from "./asked-for.ts";
 import { decodeBody, maxBodyLength } from "./decode-body.ts";
 import { JsonPicker } from "./json-picker.ts";
-import { type PickedRecord, type PickedValue, pickedValues } from "./picked-values.ts";
-import { memberOf, noTokens } from "./read-usage.ts";
-import { type ApiName, isCompletionsPath, isTokenCountingPath, modelInPath } from "./request-paths.ts";
+import { findPickedValues, type PickedRecord, type PickedValue } from "./picked-values.ts";
+import { readOwnMember, zeroTokenCounts } from "./read-usage.ts";
+import {
+  findModelNameInPath,
+  isCompletionsPath,
+  isTokenCountingPath,
+  type ModelApiName,
+} from "./request-paths.ts";
 
 /** The estimated maximum usage of a call to a model. */
 export interface UsageEstimate {
@@ -26,37 +36,37 @@ const assumedCompression = 20;
  * The surplus also covers the surcharge for writing the prompt to a cache.
  */
 export function estimateUsage(
-  api: ApiName,
+  api: ModelApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
 ): UsageEstimate {
   if (body.length === 0 || isTokenCountingPath(api, path))
-    return { model: modelInPath(path), counts: noTokens };
+    return { model: findModelNameInPath(path), counts: zeroTokenCounts };
   const decoded = decodeBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // Assumes the maximum size for a decompression bomb, whose size stays unknown: no API reads more than that.
     const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * assumedCompression;
-    return estimateOf(modelInPath(path), inputTokens, unknownRequest(api));
+    return estimateOf(findModelNameInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
-  const read = record === null ? unknownRequest(api) : parseRequest(api, path, record);
+  const read = record === null ? unknownRequest(api) : parseModelRequest(api, path, record);
   // Assumes the maximum if values were missing beyond the memory limit, since these may be the expensive ones.
   const request = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
-  return estimateOf(modelInPath(path) ?? request.model, decoded.bytes.length, request);
+  return estimateOf(findModelNameInPath(path) ?? request.model, decoded.bytes.length, request);
 }
 
-function estimateOf(model: string | null, bytes: number, request: ParsedRequest): UsageEstimate {
+function estimateOf(model: string | null, bytes: number, request: ParsedModelRequest): UsageEstimate {
   const stored = request.readsStored ? maxPromptTokens : request.pictures * maxPictureTokens;
   const fetched = request.hasTools ? maxToolTokens : 0;
   const times = request.mayCompact ? 2 : 1;
   const inputTokens = (bytes + stored + fetched) * times;
   const outputTokens = request.outputTokens * times;
   const { priceFactor } = request;
-  return { model, counts: { ...noTokens, inputTokens, outputTokens, priceFactor } };
+  return { model, counts: { ...zeroTokenCounts, inputTokens, outputTokens, priceFactor } };
 }
 
-function unknownRequest(api: ApiName): ParsedRequest {
+function unknownRequest(api: ModelApiName): ParsedModelRequest {
   return {
     ...{ model: null, outputTokens: assumedMaxAnswerTokens[api], priceFactor: 1 },
     ...{ readsStored: false, pictures: 0, hasTools: false, mayCompact: false },
@@ -72,8 +82,8 @@ export interface ForwardedBody {
 }
 
 /** Adds `include_usage` to the request for a streamed OpenAI completion, which reports no usage without it. */
-export function addUsageRequest(
-  api: ApiName,
+export function addIncludeUsage(
+  api: ModelApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
@@ -83,10 +93,10 @@ export function addUsageRequest(
   const decoded = decodeBody(body, encoding);
   const record = decoded.kind === "decoded" ? readRequest(api, decoded.bytes) : null;
   if (decoded.kind !== "decoded" || record === null) return same;
-  const isStream = pickedValues(record, "stream").includes(true);
+  const isStream = findPickedValues(record, "stream").includes(true);
   const options = record.values.get("stream_options") ?? [];
   const isAsked =
-    options.length > 0 && options.every(({ value }) => memberOf(value, "include_usage") === true);
+    options.length > 0 && options.every(({ value }) => readOwnMember(value, "include_usage") === true);
   if (!isStream || isAsked) return same;
   return { body: withOptions(decoded.bytes, record, options), isChanged: true };
 }
@@ -108,7 +118,7 @@ function withOptions(
   };
   if (options.length === 0) put(start + 1, `"stream_options":{"include_usage":true},`);
   for (const option of options) {
-    const isObscured = memberOf(option.value, "include_obfuscation");
+    const isObscured = readOwnMember(option.value, "include_obfuscation");
     const kept = typeof isObscured === "boolean" ? { include_obfuscation: isObscured } : {};
     put(option.start, JSON.stringify({ include_usage: true, ...kept }));
     from = option.end;
@@ -117,9 +127,9 @@ function withOptions(
 }
 
 /** Reads the body's single JSON object; returns null if the body is anything else. */
-function readRequest(api: ApiName, bytes: Uint8Array): PickedRecord | null {
+function readRequest(api: ModelApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
-  const picker = new JsonPicker(requestJsonPaths[api], (record) => {
+  const picker = new JsonPicker(modelRequestJsonPaths[api], (record) => {
     if (records.length < 2) records.push(record);
   });
   picker.add(bytes);

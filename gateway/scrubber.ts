@@ -1,5 +1,5 @@
 /** Overwrites secrets in a stream of bytes, even if a secret is split over several pieces. */
-export interface Scrubber {
+export interface SecretScrubber {
   /** Adds a piece and returns the bytes that are safe to forward. Holds back bytes that may begin a secret. */
   push(piece: Uint8Array): Uint8Array;
   /** Returns the bytes that were held back, at the end of the stream. */
@@ -11,7 +11,7 @@ const shortest = 8;
 const nothing = new Uint8Array(0);
 
 /** Creates a scrubber that overwrites secrets with stars of the same length, so that `content-length` stays right. */
-export function createScrubber(secrets: readonly string[]): Scrubber {
+export function createSecretScrubber(secrets: readonly string[]): SecretScrubber {
   const wanted = [...new Set(secrets)]
     .filter(({ length }) => length >= shortest)
     .map((each) => Buffer.from(each));
@@ -34,7 +34,7 @@ export function createScrubber(secrets: readonly string[]): Scrubber {
   };
 }
 
-export function scrubText(text: string, secrets: readonly string[]): string {
+export function scrubSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter(({ length }) => length >= shortest)
     .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "*".repeat(secret.length)), text);

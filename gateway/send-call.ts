@@ -6,7 +6,7 @@ export type UpstreamCallResult =
   /** The call got no answer. `wasSent`: whether the API may have read the call. */
   | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
 
-export interface CallToSend {
+export interface ModelCallToSend {
   readonly method: string;
   /** The base URL of the model's API. */
   readonly url: string;
@@ -23,7 +23,10 @@ const agents = {
 };
 
 /** Sends a call to its model's API. Resolves when the answer's headers arrive, or with the failure. */
-export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promise<UpstreamCallResult> {
+export async function sendModelCall(
+  call: ModelCallToSend,
+  abandoned: AbortSignal,
+): Promise<UpstreamCallResult> {
   const sent = await sendOnce(call, abandoned, true);
   // Retries on a new connection if the server closed an idle connection just as the gateway reused it: the server has not
   // read the call.
@@ -33,7 +36,7 @@ export async function sendCall(call: CallToSend, abandoned: AbortSignal): Promis
 type SentOnce = UpstreamCallResult & { readonly wasClosedBefore?: boolean };
 
 function sendOnce(
-  { method, url, target, headers, body }: CallToSend,
+  { method, url, target, headers, body }: ModelCallToSend,
   abandoned: AbortSignal,
   mayReuse: boolean,
 ): Promise<SentOnce> {

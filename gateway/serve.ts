@@ -3,13 +3,13 @@ import { connect as connectTo, type Socket } from "node:net";
 import type { Admission, GatewayMessage } from "../src/domain/generated/gateway.ts";
 import { openJournalServer } from "../src/wire/listeners.ts";
 import { createAdmittedWorkers } from "./admitted.ts";
-import { type ListenAddress, openServer, type ServerBounds } from "./door.ts";
+import { type GatewayServerLimits, type ListenAddress, openGatewayServer } from "./door.ts";
 import { openJournal, readJournal } from "./journal.ts";
-import { Ledger } from "./ledger.ts";
-import { openRateLimits } from "./limits.ts";
-import { openLogins } from "./logins.ts";
+import { SpendingLedger } from "./ledger.ts";
+import { createRateLimitTracker } from "./limits.ts";
+import { createSubscriptionLogins } from "./logins.ts";
 import { controlSocketPath, type GatewayPaths, journalPath } from "./places.ts";
-import { openRefusals } from "./refusals.ts";
+import { openRefusalJournal } from "./refusals.ts";
 
 export interface RunGatewayDeps {
   readonly paths: GatewayPaths;
@@ -19,7 +19,7 @@ export interface RunGatewayDeps {
   readonly complain: (line: string) => void;
   readonly now?: () => number;
   /** The limits of the server that replace the default limits. */
-  readonly bounds?: Partial<ServerBounds>;
+  readonly bounds?: Partial<GatewayServerLimits>;
 }
 
 const connectMs = 10_000;
@@ -34,7 +34,7 @@ export async function runGateway({
   now = Date.now,
   bounds = {},
 }: RunGatewayDeps): Promise<void> {
-  const ledger = new Ledger();
+  const ledger = new SpendingLedger();
   await using stack = new AsyncDisposableStack();
   // Opens the journal, which truncates an incomplete last line. That line was never acknowledged, so it does not count.
   const journal = stack.use(await openJournal(journalPath(paths), () => new Date(now())));
@@ -50,7 +50,7 @@ export async function runGateway({
   }
   const admitted = createAdmittedWorkers();
   const messageLine = (message: GatewayMessage): string => JSON.stringify(message);
-  const logins = openLogins(now, (renewal) => listeners.broadcastQueued(messageLine(renewal)));
+  const logins = createSubscriptionLogins(now, (renewal) => listeners.broadcastQueued(messageLine(renewal)));
   const hello = (): string =>
     messageLine({
       ...{ type: "hello", version, lastSeq: journal.lastSeq, isAdmitted: admitted.isReady },
@@ -68,13 +68,13 @@ export async function runGateway({
       },
     }),
   );
-  const refusals = stack.use(openRefusals(journal, complain));
+  const refusals = stack.use(openRefusalJournal(journal, complain));
   const deps = {
     ...{ admitted, ledger, journal, logins, refusals, now, complain, connect },
-    limits: openRateLimits(now),
+    limits: createRateLimitTracker(now),
     resolve: async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address),
   };
-  for (const address of addresses) stack.use(await openServer(deps, address, bounds));
+  for (const address of addresses) stack.use(await openGatewayServer(deps, address, bounds));
   await new Promise<void>((resolve) => {
     if (stopped.aborted) resolve();
     stopped.addEventListener("abort", () => resolve(), { once: true });

@@ -1,12 +1,12 @@
 import type { Duplex } from "node:stream";
 import { finished, pipeline } from "node:stream/promises";
-import { cleanText } from "../src/domain/clean-text.ts";
+import { sanitizeText } from "../src/domain/clean-text.ts";
 import { parseAllowList } from "../src/domain/egress.ts";
 import type { AllowedHost, RefusalReason } from "../src/domain/generated/gateway.ts";
 import { awaitClientHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
-export interface TunnelFacts extends AllowedHost {
+export interface TunnelTraffic extends AllowedHost {
   /** The number of bytes from the sandbox to the target host. */
   readonly bytesIn: number;
   /** The number of bytes from the target host to the sandbox. */
@@ -21,7 +21,7 @@ export interface TunnelDeps {
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
   /** Called once, when a tunnel ends that was connected to its target host. */
-  readonly onEnded: (facts: TunnelFacts) => void;
+  readonly onEnded: (facts: TunnelTraffic) => void;
   /**
    * Aborts when the swarm's host revokes the worker. The gateway then destroys both connections of the
    * tunnel.
@@ -99,7 +99,7 @@ async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): P
   const target = parseAuthority(authority);
   if (target === null) {
     const message = "CONNECT needs a target of the form host:port";
-    return { kind: "refused", what: cleanText(authority), why: "form", status: 400, message };
+    return { kind: "refused", what: sanitizeText(authority), why: "form", status: 400, message };
   }
   const what = nameOf(target);
   const refused = (why: RefusalReason, status: number, message: string): Judged => {

@@ -1,15 +1,15 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { hasPickedValue, type PickedRecord, pickedValue } from "./picked-values.ts";
+import { findPickedValue, hasPickedValue, type PickedRecord } from "./picked-values.ts";
 import {
   hasAnyMember,
-  largerCounts,
-  memberOf,
-  modelName,
+  maxTokenCounts,
   type ReportedUsage,
+  readOwnMember,
   readTokenCount,
+  toValidModelName,
+  toValidTokenCounts,
   type UsageRecordReader,
   usageOfRefusedCall,
-  validCounts,
 } from "./read-usage.ts";
 
 /** The price of one web search, in US dollars. */
@@ -28,16 +28,18 @@ export function anthropicReader(): UsageRecordReader {
 
   const add = (record: PickedRecord, path: string): void => {
     if (!hasPickedValue(record, path)) return;
-    const reported = countsOf(pickedValue(record, path), model);
+    const reported = countsOf(findPickedValue(record, path), model);
     isUncertain ||= reported === null;
-    counts = largerCounts(counts, reported);
+    counts = maxTokenCounts(counts, reported);
   };
   return {
     paths: ["type", "model", "usage", "message.model", "message.usage"],
     take(record: PickedRecord) {
-      const type = pickedValue(record, "type");
+      const type = findPickedValue(record, "type");
       model =
-        modelName(pickedValue(record, "message.model")) ?? modelName(pickedValue(record, "model")) ?? model;
+        toValidModelName(findPickedValue(record, "message.model")) ??
+        toValidModelName(findPickedValue(record, "model")) ??
+        model;
       if (type === "message_start") {
         progress = "begun";
         add(record, "message.usage");
@@ -66,19 +68,23 @@ export function anthropicReader(): UsageRecordReader {
 
 function countsOf(usage: unknown, model: string | null): TokenCounts | null {
   if (!hasAnyMember(usage, "input_tokens", "output_tokens")) return null;
-  const searches = readTokenCount(memberOf(usage, "server_tool_use"), "web_search_requests");
+  const searches = readTokenCount(readOwnMember(usage, "server_tool_use"), "web_search_requests");
   const reported = sampled(usage);
   // Also sums the rounds of a call, for example one to compact the conversation, since the reported totals omit some
   // rounds.
-  const rounds = memberOf(usage, "iterations");
+  const rounds = readOwnMember(usage, "iterations");
   const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
-  return validCounts({
+  return toValidTokenCounts({
     inputTokens: Math.max(reported.inputTokens, all.inputTokens),
     outputTokens: Math.max(reported.outputTokens, all.outputTokens),
     cacheReadTokens: Math.max(reported.cacheReadTokens, all.cacheReadTokens),
     cacheWriteTokens: Math.max(reported.cacheWriteTokens, all.cacheWriteTokens),
     longCacheWriteTokens: Math.max(reported.longCacheWriteTokens, all.longCacheWriteTokens),
-    priceFactor: anthropicPriceFactor(memberOf(usage, "speed"), memberOf(usage, "inference_geo"), model),
+    priceFactor: anthropicPriceFactor(
+      readOwnMember(usage, "speed"),
+      readOwnMember(usage, "inference_geo"),
+      model,
+    ),
     feeUsd: searches * searchUsd,
   });
 }
@@ -90,7 +96,7 @@ const noTokensYet: Sampled = {
 };
 
 function sampled(usage: unknown): Sampled {
-  const written = memberOf(usage, "cache_creation");
+  const written = readOwnMember(usage, "cache_creation");
   const longCacheWriteTokens = readTokenCount(written, "ephemeral_1h_input_tokens");
   const inAll = longCacheWriteTokens + readTokenCount(written, "ephemeral_5m_input_tokens");
   return {

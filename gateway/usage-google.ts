@@ -1,13 +1,13 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
 import {
   hasAnyMember,
-  modelName,
   type ReportedUsage,
   readTokenCount,
+  toValidModelName,
+  toValidTokenCounts,
   type UsageRecordReader,
   usageOfRefusedCall,
-  validCounts,
 } from "./read-usage.ts";
 
 /** The price of one Google search by the model, in US dollars. */
@@ -38,12 +38,12 @@ export function googleReader(): UsageRecordReader {
   let searches = 0;
 
   const takePart = (record: PickedRecord, before: string): void => {
-    const at = (path: string): unknown => pickedValue(record, before + path);
-    model = modelName(at("modelVersion")) ?? model;
+    const at = (path: string): unknown => findPickedValue(record, before + path);
+    model = toValidModelName(at("modelVersion")) ?? model;
     const queries = at("candidates.*.groundingMetadata.webSearchQueries");
     if (Array.isArray(queries)) searches = Math.max(searches, queries.length);
-    const candidates = pickedValues(record, `${before}candidates.*?`).length;
-    const reasons = pickedValues(record, `${before}candidates.*.finishReason`);
+    const candidates = findPickedValues(record, `${before}candidates.*?`).length;
+    const reasons = findPickedValues(record, `${before}candidates.*.finishReason`);
     if (candidates > 0) {
       hasBegun = true;
       isFinished = reasons.filter((reason) => typeof reason === "string").length >= candidates;
@@ -109,7 +109,7 @@ function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
 function countsOf(reported: GoogleUsage, feeUsd: number): TokenCounts | null {
   const cacheReadTokens = Math.min(reported.prompt, reported.cached);
   const input = reported.prompt + reported.toolUse;
-  return validCounts({
+  return toValidTokenCounts({
     inputTokens: input - cacheReadTokens,
     // Counts tokens that only the total includes as output, which costs more.
     outputTokens: Math.max(reported.answer + reported.thoughts, reported.total - input),

@@ -1,14 +1,14 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { hasPickedValue, type PickedRecord, pickedValue, pickedValues } from "./picked-values.ts";
+import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
 import {
   hasAnyMember,
-  memberOf,
-  modelName,
   type ReportedUsage,
+  readOwnMember,
   readTokenCount,
+  toValidModelName,
+  toValidTokenCounts,
   type UsageRecordReader,
   usageOfRefusedCall,
-  validCounts,
 } from "./read-usage.ts";
 
 /** The prices of OpenAI's own tools, in US dollars per use. For images, this is the highest price. */
@@ -35,11 +35,11 @@ export function openaiReader(): UsageRecordReader {
   let isUncertain = false;
 
   const add = (record: PickedRecord, before: string): void => {
-    const used = pickedValues(record, `${before}output.*.type`);
+    const used = findPickedValues(record, `${before}output.*.type`);
     hasBegun ||= used.length > 0;
     if (!hasPickedValue(record, `${before}usage`)) return;
-    const factor = openaiPriceFactor(pickedValue(record, `${before}service_tier`), model);
-    const reported = countsOf(pickedValue(record, `${before}usage`), factor, used);
+    const factor = openaiPriceFactor(findPickedValue(record, `${before}service_tier`), model);
+    const reported = countsOf(findPickedValue(record, `${before}usage`), factor, used);
     isUncertain ||= reported === null;
     counts = reported ?? counts;
     // A failed call that reports its usage counts as complete, since its cost is known.
@@ -53,11 +53,11 @@ export function openaiReader(): UsageRecordReader {
       ),
     ],
     take(record) {
-      const type = pickedValue(record, "type");
-      const object = pickedValue(record, "object");
+      const type = findPickedValue(record, "type");
+      const object = findPickedValue(record, "object");
       const isChat = record.values.has("choices.*?");
-      const named = pickedValue(record, "response.model") ?? pickedValue(record, "model");
-      model = modelName(named) ?? model;
+      const named = findPickedValue(record, "response.model") ?? findPickedValue(record, "model");
+      model = toValidModelName(named) ?? model;
       hasFailed ||= type === "error" || type === "response.failed" || hasPickedValue(record, "error");
       hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
       add(record, "");
@@ -66,7 +66,8 @@ export function openaiReader(): UsageRecordReader {
       const isSums = object === "chat.completion.chunk" && !isChat && hasPickedValue(record, "usage");
       isLast ||= lastEvents.has(type) || isSums;
       // A background response is not over when its first answer ends, because it still runs then.
-      isOver = type === undefined && (object !== "response" || lastStates.has(pickedValue(record, "status")));
+      isOver =
+        type === undefined && (object !== "response" || lastStates.has(findPickedValue(record, "status")));
     },
     done() {
       isLast = true;
@@ -85,14 +86,15 @@ const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
   if (!hasAnyMember(usage, "input_tokens", "prompt_tokens", "output_tokens", "completion_tokens"))
     return null;
-  const details = memberOf(usage, "input_tokens_details") ?? memberOf(usage, "prompt_tokens_details");
+  const details =
+    readOwnMember(usage, "input_tokens_details") ?? readOwnMember(usage, "prompt_tokens_details");
   const input = readTokenCount(usage, "input_tokens", "prompt_tokens");
   const output = readTokenCount(usage, "output_tokens", "completion_tokens");
   const total = readTokenCount(usage, "total_tokens");
   // Cache reads and cache writes are both parts of the input, each with a different price.
   const cacheReadTokens = Math.min(input, readTokenCount(details, "cached_tokens"));
   const cacheWriteTokens = Math.min(input - cacheReadTokens, readTokenCount(details, "cache_write_tokens"));
-  return validCounts({
+  return toValidTokenCounts({
     inputTokens: input - cacheReadTokens - cacheWriteTokens,
     // Counts tokens that only the total includes as output, which costs most.
     outputTokens: Math.max(output, total - input),

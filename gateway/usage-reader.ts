@@ -19,7 +19,7 @@ const readers: Readonly<Record<"anthropic" | "openai" | "google", () => UsageRec
   google: googleReader,
 };
 
-export function usageReader(api: "anthropic" | "openai" | "google", contentType: string): UsageReader {
+export function createUsageReader(api: "anthropic" | "openai" | "google", contentType: string): UsageReader {
   const reader = readers[api]();
   const picker = new JsonPicker(reader.paths, (record) => reader.take(record));
   const type = contentType.toLowerCase();

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
  * Limits the number of connections before and after authentication, so that one sandbox cannot use up the
  * connections of other sandboxes.
  */
-export interface ConnectionLimits {
+export interface ConnectionLimiter {
   /**
    * Adds an unauthenticated connection. Destroys the oldest unauthenticated connection if there are too many.
    */
@@ -16,15 +16,15 @@ export interface ConnectionLimits {
   admit(socket: Duplex, worker: string): boolean;
 }
 
-export interface ConnectionBounds {
+export interface ConnectionLimiterOptions {
   readonly maxUnauthenticated: number;
   readonly maxConnectionsPerWorker: number;
 }
 
-export function openConnectionLimits({
+export function createConnectionLimiter({
   maxUnauthenticated,
   maxConnectionsPerWorker,
-}: ConnectionBounds): ConnectionLimits {
+}: ConnectionLimiterOptions): ConnectionLimiter {
   const unauthenticated = new Set<Duplex>();
   const authenticated = new WeakSet<Duplex>();
   const countByWorker = new Map<string, number>();

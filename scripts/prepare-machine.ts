@@ -1,5 +1,5 @@
 import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
-import { machineFacts } from "../src/host/machine.ts";
+import { readMachineFacts } from "../src/host/machine.ts";
 
 /** The programs that tests use, each with its Debian package. */
 const tools: Readonly<Record<string, string>> = { strace: "strace", crun: "crun" };
@@ -8,7 +8,7 @@ const modules: readonly string[] = ["python3-seccomp"];
 
 /** Installs the packages that tests use, if this is Debian or Ubuntu and the user is root. `missingTools` reports the rest. */
 export async function prepareMachine(): Promise<void> {
-  const { system, isRoot } = await machineFacts();
+  const { system, isRoot } = await readMachineFacts();
   if (!isRoot || (system !== "debian" && system !== "ubuntu")) return;
   const missing = (await missingTools()).flatMap((name) => tools[name] ?? []);
   const packages = [
@@ -22,7 +22,7 @@ export async function prepareMachine(): Promise<void> {
 
 /** The reason why no private engine can start here; null if one can. */
 export async function engineProblem(): Promise<string | null> {
-  const { system, isRoot } = await machineFacts();
+  const { system, isRoot } = await readMachineFacts();
   if (process.platform !== "linux") return `a private engine needs Linux, this is ${system}`;
   if (!isRoot) return "a private engine needs root";
   const missing = await missingPackages(process.env);

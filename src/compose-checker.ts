@@ -1,4 +1,4 @@
-import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import type { OwnerOperationsDeps } from "./compose-owner.ts";
 import type { RanCheck } from "./domain/generated/merge.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { checkContainerName } from "./domain/worker-names.ts";
@@ -15,7 +15,7 @@ export type RunCommitChecks = (
   signal: AbortSignal,
 ) => Promise<RanCheck[]>;
 
-export interface CheckerContext {
+export interface CommitCheckerInput {
   readonly state: Pick<SwarmState, "swarmId" | "project">;
   readonly work: Pick<WorkRepository, "isAncestor">;
   readonly commits: CommitReader;
@@ -31,9 +31,9 @@ const checkLimitMs = 60 * 60_000;
  * Returns a function that runs checks on the swarm's commits. First removes the check containers of earlier
  * owners that were killed.
  */
-export async function openChecker(
-  deps: Pick<ComposeOwnerDeps, "limits" | "crashPoint" | "repository">,
-  { state: { swarmId, project }, work, commits, engine, runtime, image }: CheckerContext,
+export async function openCommitChecker(
+  deps: Pick<OwnerOperationsDeps, "limits" | "crashPoint" | "repository">,
+  { state: { swarmId, project }, work, commits, engine, runtime, image }: CommitCheckerInput,
   signal: AbortSignal,
 ): Promise<RunCommitChecks> {
   const [{ checkCommit }, { containers }, { worktree }, imageCommit] = await Promise.all([

@@ -12,7 +12,7 @@ import type { ContainerEngine } from "./ports/engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
 import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { NetworkAccess } from "./swarm/doors.ts";
-import type { SwarmDeps } from "./swarm/swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 
 /** The maximum delay of `setTimeout` in milliseconds. With a longer delay, the timer would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
@@ -29,7 +29,8 @@ export interface NetworkAccessDeps {
  * The objects of one swarm that the network access of its sandboxes needs, such as state, engine and
  * settings.
  */
-export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "change" | "update" | "emit"> {
+export interface SwarmNetworkAccessInput
+  extends Pick<SwarmOwnerDeps, "runtime" | "change" | "update" | "emit"> {
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
@@ -42,7 +43,7 @@ export interface NetworkAccessContext extends Pick<SwarmDeps, "runtime" | "chang
 }
 
 /** The network access of a swarm's sandboxes while its owner runs. */
-export interface OwnedNetworkAccess extends NetworkAccess, AsyncDisposable {
+export interface SwarmNetworkAccess extends NetworkAccess, AsyncDisposable {
   /** Removes the gateway, if the swarm has one. */
   end(how: { readonly isFinished: boolean }): Promise<void>;
 }
@@ -53,8 +54,8 @@ export interface OwnedNetworkAccess extends NetworkAccess, AsyncDisposable {
  */
 export async function openSwarmNetworkAccess(
   deps: NetworkAccessDeps,
-  context: NetworkAccessContext,
-): Promise<OwnedNetworkAccess> {
+  context: SwarmNetworkAccessInput,
+): Promise<SwarmNetworkAccess> {
   const { settings, network, access } = context;
   const gateway = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
   const { openNetworkAccess: withoutGateway } = await import("./swarm/doors.ts");
@@ -82,11 +83,11 @@ export async function openSwarmNetworkAccess(
 
 async function gatewayOf(
   deps: NetworkAccessDeps,
-  { state, engine, report, ...context }: NetworkAccessContext,
+  { state, engine, report, ...context }: SwarmNetworkAccessInput,
 ) {
-  const { composeGateway } = await import("./compose-gateway.ts");
+  const { createSwarmGateway } = await import("./compose-gateway.ts");
   const { root, gitFolder, worktree } = await deps.repository();
-  return composeGateway({
+  return createSwarmGateway({
     ...context,
     ...{ env: deps.env, folders: deps.folders, clock: deps.clock, root, gitFolder, worktree },
     ...{ swarmId: state.swarmId, projectId: state.project.id, image: () => baseImage },

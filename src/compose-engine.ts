@@ -12,12 +12,12 @@ import type { ContainerPauseLock } from "./ports/pause-gate.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
 import type { FindEngineDeps } from "./swarm/find-engine.ts";
 
-export interface ComposedEngine {
+export interface EngineAccess {
   readonly privateEngine: () => Promise<PrivateEngine>;
   readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
 }
 
-export interface ComposeEngineDeps {
+export interface EngineAccessDeps {
   readonly env: Environment;
   readonly stateFolder: string;
   readonly lockAt: (file: string) => Promise<Lock>;
@@ -25,7 +25,7 @@ export interface ComposeEngineDeps {
 }
 
 /** Composes the access to container engines: swarm's private engine, and any engine at an endpoint. */
-export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngineDeps): ComposedEngine {
+export function createEngineAccess({ env, stateFolder, lockAt, gateAt }: EngineAccessDeps): EngineAccess {
   const privateEngine = once(async (): Promise<PrivateEngine> => {
     const [engine, { callEngine }] = await Promise.all([
       import("./host/private-engine.ts"),
@@ -59,7 +59,7 @@ export function composeEngine({ env, stateFolder, lockAt, gateAt }: ComposeEngin
   return { privateEngine, openEngine };
 }
 
-export interface ComposeEngineSearchDeps extends ComposedEngine {
+export interface EngineSearchDeps extends EngineAccess {
   readonly env: Environment;
   readonly home: string;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
@@ -86,13 +86,13 @@ export interface EngineSearch {
  * Composes the search for a container engine. Settings and environment variables decide the order of the
  * search.
  */
-export function composeEngineSearch({
+export function createEngineSearch({
   env,
   home,
   privateEngine,
   openEngine,
   explainAllSettings,
-}: ComposeEngineSearchDeps): EngineSearch {
+}: EngineSearchDeps): EngineSearch {
   const engineDeps = async ({ tolerant = false } = {}): Promise<FindEngineDeps> => {
     const { engineCandidates } = await import("./host/engine-candidates.ts");
     // An untrusted project cannot choose the engine, because these settings leave its choice out. With

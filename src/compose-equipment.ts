@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { SwarmRunCallbacks } from "./cli/composition.ts";
-import { composeProver, type ProverContext } from "./compose-prover.ts";
+import { createSwarmProver, type SwarmProverInput } from "./compose-prover.ts";
 import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Settings } from "./domain/settings.ts";
@@ -22,7 +22,7 @@ export interface OwnerServicesDeps {
 }
 
 /** The objects of one swarm that the owner's services need, such as image, settings and network access. */
-export interface OwnerServicesContext
+export interface OwnerServicesInput
   extends Pick<
     OwnerServices,
     "image" | "runtime" | "change" | "changeSoon" | "update" | "networkAccess" | "emit"
@@ -36,20 +36,20 @@ export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,
   engine: ContainerEngine,
-  { image, runtime, change, changeSoon, update, networkAccess, settings, emit, report }: OwnerServicesContext,
+  { image, runtime, change, changeSoon, update, networkAccess, settings, emit, report }: OwnerServicesInput,
 ): Promise<OwnerServices> {
   const [
     { workerChannel },
-    { realTiming },
+    { systemClockAndRandom },
     { readArchive },
     { packFiles },
     { findMessageProblem },
     { workRepository },
-    { commitReader },
+    { createCommitReader },
     { createGit },
     { readScript },
     { proofFiles },
-    { isProof },
+    { isProofReport },
   ] = await Promise.all([
     import("./acp/worker-places.ts"),
     import("./acp/timing.ts"),
@@ -66,7 +66,7 @@ export async function buildOwnerServices(
   const { root, gitFolder, commonFolder, worktree } = await deps.repository();
   const { containers, volumes } = await engine.open();
   const { swarmId, project } = state;
-  const commits = commitReader(root);
+  const commits = createCommitReader(root);
   const imageCommit = await commits.head();
   if (imageCommit === null)
     throw new SwarmError("GIT_FAILED", {
@@ -75,7 +75,7 @@ export async function buildOwnerServices(
     });
   const ledger = await deps.ledger();
   const work = workRepository({ commonFolder });
-  const prover: ProverContext = { state, work, commits, engine, runtime, image };
+  const prover: SwarmProverInput = { state, work, commits, engine, runtime, image };
   const own = { uid: 0, gid: 0 };
   return {
     ...{
@@ -93,19 +93,19 @@ export async function buildOwnerServices(
       changeSoon,
       update,
     },
-    timing: realTiming,
+    timing: systemClockAndRandom,
     crashPoint: deps.crashPoint,
     limits: await deps.limits(),
     settings,
     author: await createGit(root).user(),
     work,
-    findProof: (slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
-    prove: settings.prove ? composeProver(deps, prover, report.signal) : null,
+    findProof: (slug) => proofFiles({ root, swarmId }, isProofReport).findProof(slug),
+    prove: settings.prove ? createSwarmProver(deps, prover, report.signal) : null,
     channel: workerChannel({
       ...{
         containers,
         swarmId,
-        timing: realTiming,
+        timing: systemClockAndRandom,
         findProblem: findMessageProblem,
         crashPoint: deps.crashPoint,
       },

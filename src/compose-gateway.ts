@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { TaskRequestStore } from "./acp/request-files.ts";
-import { isTerminal } from "./domain/container-status.ts";
+import { isTerminalStatus } from "./domain/container-status.ts";
 import { gatewayEnvironment } from "./domain/door-environment.ts";
-import { mirrorUrls, parseAllowList } from "./domain/egress.ts";
+import { defaultRegistryUrls, parseAllowList } from "./domain/egress.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Mirror, ModelEndpoint } from "./domain/generated/gateway.ts";
 import type { ContainerRecord } from "./domain/generated/swarm-state.ts";
@@ -15,11 +15,11 @@ import type { Settings } from "./domain/settings.ts";
 import { workerSlug } from "./domain/slug.ts";
 import { defaultSubnets, isSubnetRange } from "./domain/worker-subnets.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
-import type { OpenEngine } from "./ports/engine.ts";
+import type { ConnectedEngine } from "./ports/engine.ts";
 import type { GatewayDeps, WorkerToAdmit } from "./swarm/gateway/gateway-deps.ts";
 import type { SwarmGateway } from "./swarm/gateway/keep-gateway.ts";
 
-export interface GatewayParts
+export interface SwarmGatewayDeps
   extends Pick<
     GatewayDeps,
     | "swarmId"
@@ -36,7 +36,7 @@ export interface GatewayParts
   > {
   readonly env: Environment;
   readonly folders: UserFolders;
-  readonly engine: OpenEngine;
+  readonly engine: ConnectedEngine;
   readonly runtimes: readonly string[];
   readonly settings: Settings;
   /** The root folder of this worktree. */
@@ -51,12 +51,12 @@ export interface GatewayParts
 }
 
 /** Composes the gateway of a swarm. The gateway's container is created when the first worker needs it. */
-export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway> {
+export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<SwarmGateway> {
   const [
     { connectToGateway },
     { openTaskRequestStore },
-    { realTiming },
-    { localRoutes },
+    { systemClockAndRandom },
+    { readLocalRoutes },
     { findGatewayMessageProblem },
     { superviseGateway },
     { pauseForRateLimit },
@@ -74,12 +74,12 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
   const files = openTaskRequestStore(gitFolder, swarmId);
   const secrets = await secretReader(parts);
   const line = {
-    ...{ containers, timing: realTiming, findProblem: findGatewayMessageProblem },
+    ...{ containers, timing: systemClockAndRandom, findProblem: findGatewayMessageProblem },
     journalFile: join(root, ".aimi", "swarms", swarmId, "gateway.ndjson"),
   };
   return superviseGateway({
     ...parts,
-    ...{ containers, networks, volumes, routes: localRoutes },
+    ...{ containers, networks, volumes, routes: readLocalRoutes },
     // The gateway uses a runtime of its own: the owner adds networks to the running container, and not every
     // runtime supports that.
     ownRuntime: parts.runtimes.includes("runc") ? "runc" : "crun",
@@ -112,12 +112,12 @@ export async function composeGateway(parts: GatewayParts): Promise<SwarmGateway>
 
 /** Finds the unfinished workers that have a container, each with its task and its adapter's request. */
 async function findWorkersAtWork(
-  { read, recall }: Pick<GatewayParts, "read" | "recall">,
+  { read, recall }: Pick<SwarmGatewayDeps, "read" | "recall">,
   { findRequest }: Pick<TaskRequestStore, "findRequest">,
 ): Promise<WorkerToAdmit[]> {
   const found: WorkerToAdmit[] = [];
   for (const record of (await read()).containers) {
-    if (record.containerId === null || isTerminal(record.status)) continue;
+    if (record.containerId === null || isTerminalStatus(record.status)) continue;
     const slug = workerSlug(record);
     const [task, request] = [await recall(record), await findRequest({ slug, attempt: record.attempt })];
     if (task !== null && request !== null) found.push({ name: record.containerName, slug, task, request });
@@ -141,14 +141,18 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
  * Composes the reader of secrets. The reader resolves each reference to a secret only once, and stores
  * secrets in memory only.
  */
-async function secretReader({ env, folders, settings, onWarning }: GatewayParts): Promise<SecretReader> {
-  const [{ readSecret }, { createSecretProgramRunner }, { resolveEndpoint, resolveHeaders }, { writeLogin }] =
-    await Promise.all([
-      import("./host/read-secret.ts"),
-      import("./host/secret-program.ts"),
-      import("./host/resolve-endpoint.ts"),
-      import("./host/login-file.ts"),
-    ]);
+async function secretReader({ env, folders, settings, onWarning }: SwarmGatewayDeps): Promise<SecretReader> {
+  const [
+    { readSecret },
+    { createSecretProgramRunner },
+    { resolveEndpoint, resolveEndpointHeaders },
+    { writeRenewedLogin },
+  ] = await Promise.all([
+    import("./host/read-secret.ts"),
+    import("./host/secret-program.ts"),
+    import("./host/resolve-endpoint.ts"),
+    import("./host/login-file.ts"),
+  ]);
   const { home } = folders;
   const run = createSecretProgramRunner();
   const known = new Map<string, Promise<string>>();
@@ -170,12 +174,12 @@ async function secretReader({ env, folders, settings, onWarning }: GatewayParts)
       const mirrors: Mirror[] = [];
       // Gives the gateway all mirrors. Which of them a worker may read is decided when the gateway admits the
       // worker.
-      for (const { name, url, headers } of planMirrors(Object.keys(mirrorUrls), settings.registries))
-        mirrors.push({ name, url, headers: await resolveHeaders(headers, read) });
+      for (const { name, url, headers } of planMirrors(Object.keys(defaultRegistryUrls), settings.registries))
+        mirrors.push({ name, url, headers: await resolveEndpointHeaders(headers, read) });
       return mirrors;
     },
     storeLogin(reference, login) {
-      writeLogin(reference, login, { home }).catch((error: unknown) => {
+      writeRenewedLogin(reference, login, { home }).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
         onWarning(`The renewed login could not be written to its credential file: ${why}`);
       });

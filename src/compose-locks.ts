@@ -3,7 +3,7 @@ import type { Environment } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { ContainerPauseLock } from "./ports/pause-gate.ts";
 
-export interface ComposedLocks {
+export interface LockFactory {
   readonly lockKind: () => "kernel" | "portable";
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
@@ -13,7 +13,7 @@ export interface ComposedLocks {
  * Composes file locks and pause gates. The environment variable `SWARM_LOCK` chooses the implementation:
  * `kernel` or `portable`.
  */
-export function composeLocks({
+export function createLockFactory({
   env,
   command,
 }: {
@@ -23,7 +23,7 @@ export function composeLocks({
    * the holder.
    */
   readonly command: string;
-}): ComposedLocks {
+}): LockFactory {
   const lockKind = (): "kernel" | "portable" => {
     const value = env["SWARM_LOCK"] || "kernel";
     if (value === "kernel" || value === "portable") return value;

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { MergeOperations } from "./cli/composition.ts";
-import { openChecker } from "./compose-checker.ts";
-import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import { openCommitChecker } from "./compose-checker.ts";
+import type { OwnerOperationsDeps } from "./compose-owner.ts";
 import { ensureImageAtHead, findSandboxRuntime } from "./compose-sandbox-parts.ts";
 import { findWorkersByArguments } from "./domain/choose-workers.ts";
 import { SwarmError } from "./domain/errors.ts";
@@ -16,9 +16,9 @@ import { homeVolumeName } from "./domain/worker-names.ts";
 import type { CommitReader } from "./ports/commit-reader.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
 
-export interface ComposeMergeDeps
+export interface MergeOperationsDeps
   extends Pick<
-    ComposeOwnerDeps,
+    OwnerOperationsDeps,
     | "clock"
     | "engine"
     | "explainAllSettings"
@@ -36,20 +36,21 @@ export interface ComposeMergeDeps
 }
 
 /** Composes the use case that merges a swarm's results. */
-export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
+export function createMergeOperations(deps: MergeOperationsDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
-      const [{ acquireOwnership }, { mergeSwarm }, { workRepository }, { commitReader }] = await Promise.all([
-        import("./state/ownership.ts"),
-        import("./swarm/merge-swarm.ts"),
-        import("./host/work-repository.ts"),
-        import("./host/commit-reader.ts"),
-      ]);
+      const [{ acquireOwnership }, { mergeSwarm }, { workRepository }, { createCommitReader }] =
+        await Promise.all([
+          import("./state/ownership.ts"),
+          import("./swarm/merge-swarm.ts"),
+          import("./host/work-repository.ts"),
+          import("./host/commit-reader.ts"),
+        ]);
       await using _ownership = await acquireOwnership(await deps.ownerLock());
       const state = await deps.state();
       const { root, commonFolder } = await deps.repository();
       const work = workRepository({ commonFolder });
-      const commits = commitReader(root);
+      const commits = createCommitReader(root);
       const checker = once(async () => {
         const [engine, settings] = await Promise.all([
           deps.engine(state.engine?.endpoint ?? null),
@@ -57,7 +58,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
         ]);
         const { runtime } = await findSandboxRuntime(deps, engine, settings, signal);
         const image = await ensureImageAtHead(deps, [], onStep, signal);
-        return openChecker(deps, { state, work, commits, engine, runtime, image }, signal);
+        return openCommitChecker(deps, { state, work, commits, engine, runtime, image }, signal);
       });
       const report = await mergeSwarm(
         {
@@ -132,7 +133,7 @@ export function composeMerge(deps: ComposeMergeDeps): MergeOperations {
  * repository's own tests, or null if there are no tests.
  */
 async function recognisedCheck(
-  { resolveSettings }: ComposeMergeDeps,
+  { resolveSettings }: MergeOperationsDeps,
   commits: CommitReader,
 ): Promise<string | null> {
   const { verify } = await resolveSettings();
@@ -144,7 +145,7 @@ async function recognisedCheck(
 
 /** Returns the settings with which the swarm began. Flags of this command override them. */
 async function settingsOfSwarm(
-  { explainAllSettings, repository }: ComposeMergeDeps,
+  { explainAllSettings, repository }: MergeOperationsDeps,
   swarmId: string,
 ): Promise<Settings> {
   const { openTaskRequestStore } = await import("./acp/request-files.ts");

@@ -4,23 +4,23 @@ import type { OwnerRequest, SwarmRunCallbacks } from "./cli/composition.ts";
 import { openSwarmNetworkAccess } from "./compose-doors.ts";
 import { buildOwnerServices, type OwnerServicesDeps } from "./compose-equipment.ts";
 import { ensureImageAtHead, findSandboxRuntime } from "./compose-sandbox-parts.ts";
-import { isTerminal } from "./domain/container-status.ts";
+import { isTerminalStatus } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ContainerRecord, ProjectRef } from "./domain/generated/swarm-state.ts";
-import { integrationBranchOf } from "./domain/merge-report.ts";
+import { defaultIntegrationBranch } from "./domain/merge-report.ts";
 import type { LoadedTask, WorkerTask } from "./domain/plan.ts";
 import { applyRecordedSettings, pickRecordedSettings } from "./domain/recorded-settings.ts";
 import type { ExplainedSetting, Settings } from "./domain/settings.ts";
 import { workerSlug } from "./domain/slug.ts";
 import {
   countWorkersByStatus,
-  findContainer,
   hasUnendedWorkers,
   haveAllWorkersEnded,
+  requireRecord,
   type SwarmState,
-  withRecord,
+  withReplacedRecord,
 } from "./domain/swarm-state.ts";
-import { chooseFilter, describeFilter } from "./domain/system-call-filter.ts";
+import { chooseSystemCallFilter, describeSystemCallFilter } from "./domain/system-call-filter.ts";
 import { findPendingCommands } from "./domain/wishes.ts";
 import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
@@ -32,9 +32,9 @@ import type { StateFile } from "./state/state-file.ts";
 import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
-import type { SwarmDeps, SwarmEvent } from "./swarm/swarm-deps.ts";
+import type { SwarmEvent, SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 
-export interface ComposeOwnerDeps extends OwnerServicesDeps {
+export interface OwnerOperationsDeps extends OwnerServicesDeps {
   readonly env: Environment;
   readonly folders: UserFolders;
   readonly project: () => Promise<ProjectRef>;
@@ -57,7 +57,7 @@ export interface OwnerWorkRequest extends OwnerRequest {
   readonly works: readonly PlannedWork[];
 }
 
-export interface ComposedOwner {
+export interface OwnerOperations {
   /** Takes ownership of the swarm and runs it to its end. */
   readonly own: (work: OwnerWorkRequest, report: SwarmRunCallbacks) => Promise<SwarmState>;
   /**
@@ -69,7 +69,7 @@ export interface ComposedOwner {
 }
 
 /** Composes the owner of a swarm, the process that runs the swarm's workers. */
-export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
+export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperations {
   return { own, accessToModels, watcher };
 
   async function own(request: OwnerWorkRequest, report: SwarmRunCallbacks): Promise<SwarmState> {
@@ -77,9 +77,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const [
       { acquireOwnership },
       { openOwnerState },
-      { beginSwarm, waitingWorkers },
+      { beginSwarm, findUnendedWorkers },
       { runOwnerLoop },
-      { finishRemovals },
+      { finishInterruptedRemovals },
       { retryWorkers },
       { createHostCapacityReader },
     ] = await Promise.all([
@@ -115,7 +115,10 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const network = await access.network((await engine.open()).networks, report.signal);
     const { id, name, endpoint, runtimes, filter } = await engine.info(report.signal);
     const found = await findSandboxRuntime(deps, engine, settings, report.signal);
-    const systemCalls = describeFilter(chooseFilter(filter, found.runtime), await deps.limits());
+    const systemCalls = describeSystemCallFilter(
+      chooseSystemCallFilter(filter, found.runtime),
+      await deps.limits(),
+    );
     const { storeSettings } = await requestsOf(swarmId);
     // Records the settings before the state file is written, so that every swarm with a state file has
     // settings.
@@ -148,16 +151,16 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
       clock: deps.clock,
       crashPoint: deps.crashPoint,
     });
-    const update: SwarmDeps["update"] = async (changed) => {
+    const update: SwarmOwnerDeps["update"] = async (changed) => {
       await owned.update(changed);
     };
     const recordChange =
       (worker: string, changed: (record: ContainerRecord) => ContainerRecord) => (before: SwarmState) =>
-        withRecord(before, changed(findContainer(before, worker)));
-    const change: SwarmDeps["change"] = async (worker, changed) => {
+        withReplacedRecord(before, changed(requireRecord(before, worker)));
+    const change: SwarmOwnerDeps["change"] = async (worker, changed) => {
       await owned.update(recordChange(worker, changed));
     };
-    const changeSoon: SwarmDeps["changeSoon"] = async (worker, changed) => {
+    const changeSoon: SwarmOwnerDeps["changeSoon"] = async (worker, changed) => {
       await owned.updateInBatch(recordChange(worker, changed));
     };
     const networkAccess = await openSwarmNetworkAccess(deps, {
@@ -180,7 +183,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     const services = await buildOwnerServices(deps, state, engine, {
       ...{ image, networkAccess, settings, emit, runtime: found.runtime, report, change, changeSoon, update },
     });
-    await finishRemovals(services);
+    await finishInterruptedRemovals(services);
     if (request.onto === undefined) await retryWorkers(services, request.retry ?? []);
     else await rework(services, { swarmId, names: request.retry ?? [], onto: request.onto });
     const tasks = new Map<string, WorkerTask | null>();
@@ -195,9 +198,9 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
           if (now.containers.length > reported) report.onBegun(now);
           reported = now.containers.length;
           for (const record of now.containers)
-            if (!isTerminal(record.status) && !tasks.has(record.containerName))
+            if (!isTerminalStatus(record.status) && !tasks.has(record.containerName))
               tasks.set(record.containerName, await recallOrReport(swarmId, record, emit));
-          return waitingWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
+          return findUnendedWorkers(now, ({ containerName }) => tasks.get(containerName) ?? null);
         },
       },
       { halt: report.halt, stopNow: report.stopNow, lost: ownership.lost },
@@ -211,7 +214,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
 
   /** Merges workers' results with the branch `onto`, and returns the results to their agents for rework. */
   async function rework(
-    services: SwarmDeps,
+    services: SwarmOwnerDeps,
     {
       swarmId,
       names,
@@ -225,7 +228,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
     ]);
     const { root } = await deps.repository();
     const report = await openMergeReportFile(root, isMergeReport).read(swarmId);
-    const branch = onto === "integration" ? (report?.branch ?? integrationBranchOf(swarmId)) : onto;
+    const branch = onto === "integration" ? (report?.branch ?? defaultIntegrationBranch(swarmId)) : onto;
     await reworkWorkers(services, { names, branch, report });
   }
 
@@ -234,13 +237,13 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
    * ended already.
    */
   async function writeSummary(ended: SwarmState, report: SwarmRunCallbacks): Promise<void> {
-    const [{ composeReview }, { writeReport }] = await Promise.all([
+    const [{ createReviewOperations }, { writeReport }] = await Promise.all([
       import("./compose-review.ts"),
       import("./host/write-report.ts"),
     ]);
     const state = async (): Promise<SwarmState> => ended;
     try {
-      const summary = await composeReview({ ...deps, state, findState: state }).summary();
+      const summary = await createReviewOperations({ ...deps, state, findState: state }).summary();
       await writeReport((await deps.repository()).root, summary);
     } catch (error) {
       report.onStep(
@@ -284,7 +287,7 @@ export function composeOwner(deps: ComposeOwnerDeps): ComposedOwner {
   async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
     const recorded = await (await requestsOf(state.swarmId)).findSettings();
     const isAnyThere = state.containers.some(
-      ({ status, containerId }) => !isTerminal(status) && containerId !== null,
+      ({ status, containerId }) => !isTerminalStatus(status) && containerId !== null,
     );
     if (!isAnyThere || recorded?.network === undefined || recorded.network === network) return;
     const expected = `${recorded.network}, because unfinished sandboxes of this swarm use this network`;

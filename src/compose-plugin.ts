@@ -4,7 +4,7 @@ import type { PluginOperations } from "./cli/composition.ts";
 import type { UserFolders } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
 
-export interface ComposePluginDeps {
+export interface PluginOperationsDeps {
   readonly folder: string;
   readonly folders: UserFolders;
   readonly lockAt: (file: string) => Promise<Lock>;
@@ -14,7 +14,7 @@ export interface ComposePluginDeps {
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
 /** Composes the use cases of swarm's plugin for Claude Code. */
-export function composePlugin({ folder, folders, lockAt }: ComposePluginDeps): PluginOperations {
+export function createPluginOperations({ folder, folders, lockAt }: PluginOperationsDeps): PluginOperations {
   const target = join(folders.state, "plugin");
 
   const path = async (): Promise<string> => {

@@ -1,10 +1,10 @@
-import { type CheckerContext, openChecker } from "./compose-checker.ts";
-import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import { type CommitCheckerInput, openCommitChecker } from "./compose-checker.ts";
+import type { OwnerOperationsDeps } from "./compose-owner.ts";
 import { once } from "./domain/once.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
-import type { SwarmDeps } from "./swarm/swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 
-export interface ProverContext extends CheckerContext {
+export interface SwarmProverInput extends CommitCheckerInput {
   readonly work: WorkRepository;
 }
 
@@ -12,22 +12,22 @@ export interface ProverContext extends CheckerContext {
  * Composes the prover, which runs checks on each worker's result in a new sandbox. The prover's modules load
  * when the first result arrives.
  */
-export function composeProver(
-  deps: Pick<ComposeOwnerDeps, "clock" | "limits" | "crashPoint" | "repository">,
-  swarm: ProverContext,
+export function createSwarmProver(
+  deps: Pick<OwnerOperationsDeps, "clock" | "limits" | "crashPoint" | "repository">,
+  swarm: SwarmProverInput,
   signal: AbortSignal,
-): NonNullable<SwarmDeps["prove"]> {
+): NonNullable<SwarmOwnerDeps["prove"]> {
   const prover = once(async () => {
-    const [{ workProver }, { proofFiles }, { findTests }, { root }, runChecks] = await Promise.all([
+    const [{ createWorkProver }, { proofFiles }, { findTests }, { root }, runChecks] = await Promise.all([
       import("./swarm/prove-work.ts"),
       import("./host/proof-files.ts"),
       import("./swarm/find-tests.ts"),
       deps.repository(),
-      openChecker(deps, swarm, signal),
+      openCommitChecker(deps, swarm, signal),
     ]);
     // A prover only writes proof files and never reads them, so it needs no validator.
     const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
-    return workProver({
+    return createWorkProver({
       ...files,
       ...{ work: swarm.work, runChecks, crashPoint: deps.crashPoint, clock: deps.clock },
       testCommand: once(async () => {

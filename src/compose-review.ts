@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { ReviewOperations } from "./cli/composition.ts";
 import { findWorkerByArgument } from "./domain/choose-workers.ts";
-import { eventFilter } from "./domain/event-filter.ts";
+import { createEventFilter } from "./domain/event-filter.ts";
 import type { KeptEvent } from "./domain/generated/event.ts";
 import type { SwarmSummary } from "./domain/generated/summary.ts";
 import type { TaskFile } from "./domain/generated/tasks.ts";
@@ -13,7 +13,7 @@ import type { Lock } from "./ports/lock.ts";
 import type { TaskFolder } from "./ports/project-files.ts";
 import { nullIfStateInvalid } from "./ports/state-store.ts";
 
-export interface ComposeReviewDeps {
+export interface ReviewOperationsDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
   /**
@@ -28,7 +28,7 @@ export interface ComposeReviewDeps {
 }
 
 /** Composes the use cases for reviewing a swarm: events, summaries, diffs and notices. */
-export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
+export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperations {
   const readTask = async (path: string): Promise<TaskFile | null> => {
     const { findTask } = await import("./swarm/load-tasks.ts");
     return (await findTask(await deps.taskDeps(), path))?.taskFile ?? null;
@@ -55,19 +55,22 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       // Events stay readable even if the state is invalid.
       const state = await deps.findState().catch(nullIfStateInvalid);
       const reader = eventReader(folder);
-      return chosen(follow ? reader.follow(signal) : reader.read(), eventFilter(state, choice, deps.clock()));
+      return chosen(
+        follow ? reader.follow(signal) : reader.read(),
+        createEventFilter(state, choice, deps.clock()),
+      );
     },
 
     summary,
 
     async notify(command, occasion) {
       try {
-        const [{ noticeOf }, { runNotifier }, { root }] = await Promise.all([
+        const [{ createNotice }, { runNotifier }, { root }] = await Promise.all([
           import("./domain/notice.ts"),
           import("./host/run-notifier.ts"),
           deps.repository(),
         ]);
-        return await runNotifier(root, command, noticeOf(await summary(), occasion));
+        return await runNotifier(root, command, createNotice(await summary(), occasion));
       } catch (error) {
         return error instanceof Error ? error.message : String(error);
       }
@@ -104,7 +107,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
       deps.repository(),
     ]);
     const folder = join(root, ".aimi", "swarms");
-    const [{ openMergeReportFile }, { proofFiles }, { isMergeReport, isProof }] = await Promise.all([
+    const [{ openMergeReportFile }, { proofFiles }, { isMergeReport, isProofReport }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/proof-files.ts"),
       import("./schema/read-document.ts"),
@@ -112,7 +115,7 @@ export function composeReview(deps: ComposeReviewDeps): ReviewOperations {
     return summarizeSwarm(
       {
         ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
-        readProof: (swarmId, slug) => proofFiles({ root, swarmId }, isProof).findProof(slug),
+        readProof: (swarmId, slug) => proofFiles({ root, swarmId }, isProofReport).findProof(slug),
         readMerge: (swarmId) => openMergeReportFile(root, isMergeReport).read(swarmId),
         readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
       },

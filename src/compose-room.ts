@@ -4,7 +4,7 @@ import type { HostCapacity } from "./domain/parallel-workers.ts";
 import type { Repository } from "./host/find-repository.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 
-export interface ComposeHostCapacityDeps {
+export interface PlanCapacityReaderDeps {
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
@@ -14,11 +14,11 @@ export interface ComposeHostCapacityDeps {
  * Composes the function that measures the host's capacity for a plan. The host is the engine's, or this
  * machine if no engine answers.
  */
-export function composeHostCapacity({
+export function createPlanCapacityReader({
   repository,
   project,
   findEngine,
-}: ComposeHostCapacityDeps): () => Promise<HostCapacity> {
+}: PlanCapacityReaderDeps): () => Promise<HostCapacity> {
   return async () => {
     try {
       const engine = await findEngine(null);
@@ -31,13 +31,14 @@ export function composeHostCapacity({
   };
 
   async function askEngine(engine: ContainerEngine): Promise<HostCapacity> {
-    const [{ hasIdentity }, { createHostCapacityReader }, { commonFolder, worktree }] = await Promise.all([
-      import("./state/project-identity.ts"),
-      import("./swarm/host-room.ts"),
-      repository(),
-    ]);
+    const [{ hasProjectIdentity }, { createHostCapacityReader }, { commonFolder, worktree }] =
+      await Promise.all([
+        import("./state/project-identity.ts"),
+        import("./swarm/host-room.ts"),
+        repository(),
+      ]);
     // A plan changes nothing, so it must not create the project's identity.
-    const id = (await hasIdentity(commonFolder)) ? (await project()).id : null;
+    const id = (await hasProjectIdentity(commonFolder)) ? (await project()).id : null;
     const isOwn = (found: Readonly<Record<string, string>>): boolean =>
       found[labels.project] === id && found[labels.worktree] === worktree;
     return createHostCapacityReader(engine, isOwn)();
@@ -45,7 +46,7 @@ export function composeHostCapacity({
 }
 
 async function ownMachine(): Promise<HostCapacity> {
-  const { machineFacts } = await import("./host/machine.ts");
-  const { cpus, memoryBytes } = await machineFacts();
+  const { readMachineFacts } = await import("./host/machine.ts");
+  const { cpus, memoryBytes } = await readMachineFacts();
   return { cpus, memoryBytes, others: { workers: 0, memoryBytes: 0 }, name: "this machine" };
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { adapterId } from "./compose-engine.ts";
-import type { ComposeOwnerDeps } from "./compose-owner.ts";
+import type { OwnerOperationsDeps } from "./compose-owner.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
@@ -8,7 +8,7 @@ import type { FoundRuntime } from "./sandbox/find-runtime.ts";
 
 /** Returns the tag of this repository's image at HEAD, and builds the image if it is missing. */
 export async function ensureImageAtHead(
-  deps: Pick<ComposeOwnerDeps, "images" | "repository">,
+  deps: Pick<OwnerOperationsDeps, "images" | "repository">,
   withAgents: readonly string[],
   onStep: (step: string) => void,
   signal: AbortSignal,
@@ -27,7 +27,7 @@ export async function ensureImageAtHead(
 
 /** Finds a container runtime with the isolation that the settings require. */
 export async function findSandboxRuntime(
-  deps: Pick<ComposeOwnerDeps, "clock" | "folders">,
+  deps: Pick<OwnerOperationsDeps, "clock" | "folders">,
   engine: ContainerEngine,
   { isolation }: Pick<Settings, "isolation">,
   signal: AbortSignal,

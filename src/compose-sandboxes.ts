@@ -18,7 +18,7 @@ import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { CreateFromSpecDeps, ProjectSandboxDeps } from "./sandbox/project-sandboxes.ts";
 
-export interface ComposeSandboxesDeps {
+export interface SandboxAndImageOperationsDeps {
   readonly env: Environment;
   readonly folder: string;
   readonly folders: UserFolders;
@@ -34,7 +34,7 @@ export interface ComposeSandboxesDeps {
   readonly project: () => Promise<ProjectRef>;
 }
 
-export interface ComposedSandboxes {
+export interface SandboxAndImageOperations {
   readonly sandboxes: () => Promise<SandboxOperations>;
   readonly images: () => Promise<ImageOperations>;
   /** Returns the resource limits that the settings give to one sandbox. */
@@ -42,7 +42,9 @@ export interface ComposedSandboxes {
 }
 
 /** Composes the use cases of single sandboxes and of images. */
-export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes {
+export function createSandboxAndImageOperations(
+  deps: SandboxAndImageOperationsDeps,
+): SandboxAndImageOperations {
   const { env, folder, folders, lockAt, clock } = deps;
 
   const imageDeps = once(async () => {
@@ -116,7 +118,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
     const { findSandbox } = await import("./sandbox/use-sandbox.ts");
     return {
       async up({ specFile, allowed, autoDestroy }, onStep, signal) {
-        const [{ createFromSpec }, { parseSandboxSpec }] = await Promise.all([
+        const [{ createSandboxFromSpec }, { parseSandboxSpec }] = await Promise.all([
           import("./sandbox/bring-up.ts"),
           import("./schema/read-sandbox-spec.ts"),
         ]);
@@ -124,7 +126,7 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
         const settings = await deps.resolveSettings();
         const spec = await parseSandboxSpec(bytes, file);
         const isolation = strongerIsolation(spec.isolation, settings.isolation);
-        return createFromSpec(
+        return createSandboxFromSpec(
           await bringUpDeps(),
           { spec: { ...spec, isolation }, specText: Buffer.from(bytes).toString(), allowed, autoDestroy },
           onStep,
@@ -216,13 +218,13 @@ export function composeSandboxes(deps: ComposeSandboxesDeps): ComposedSandboxes 
 
   const images = once(async (): Promise<ImageOperations> => {
     const { imageOperations } = await import("./image/image-operations.ts");
-    const { commitReader } = await import("./host/commit-reader.ts");
+    const { createCommitReader } = await import("./host/commit-reader.ts");
     return imageOperations({
       ...(await imageDeps()),
       project: async () => {
         if (!(await findRepository(folder))) return null;
         const [{ id, slug }, { root }] = await Promise.all([deps.project(), deps.repository()]);
-        return { id, slug, commits: commitReader(root) };
+        return { id, slug, commits: createCommitReader(root) };
       },
     });
   });

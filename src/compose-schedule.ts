@@ -8,7 +8,7 @@ import { once } from "./domain/once.ts";
 import type { Repository } from "./host/find-repository.ts";
 import type { Environment } from "./host/user-folders.ts";
 
-export interface ComposeScheduleDeps {
+export interface ScheduleOperationsDeps {
   readonly env: Environment;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
@@ -26,7 +26,11 @@ const needed = [
 ];
 
 /** Composes the scheduling of runs with the user's crontab. */
-export function composeSchedule({ env, repository, project }: ComposeScheduleDeps): ScheduleOperations {
+export function createScheduleOperations({
+  env,
+  repository,
+  project,
+}: ScheduleOperationsDeps): ScheduleOperations {
   const crontab = once(async () => {
     const { userCrontab } = await import("./host/crontab.ts");
     return userCrontab(env);

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { flagOf } from "./cli/setting-flags.ts";
+import { flagForSetting } from "./cli/setting-flags.ts";
 import { once } from "./domain/once.ts";
 import type { Settings, SettingsFile } from "./domain/settings.ts";
 import { settingsFromEnvironment } from "./domain/settings-environment.ts";
@@ -8,7 +8,7 @@ import type { Environment, UserFolders } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { ResolveSettingsDeps, resolveSettingsWithOrigins } from "./swarm/resolve-settings.ts";
 
-export interface ComposeSettingsDeps {
+export interface SettingsAccessDeps {
   readonly env: Environment;
   readonly folder: string;
   readonly folders: UserFolders;
@@ -16,7 +16,7 @@ export interface ComposeSettingsDeps {
   readonly lockAt: (file: string) => Promise<Lock>;
 }
 
-export interface ComposedSettings {
+export interface SettingsAccess {
   readonly settingsDeps: () => Promise<ResolveSettingsDeps>;
   readonly explainAllSettings: () => ReturnType<typeof resolveSettingsWithOrigins>;
   readonly resolveSettings: () => Promise<Settings>;
@@ -24,13 +24,13 @@ export interface ComposedSettings {
 }
 
 /** Composes the settings from flags, environment variables, the project's settings file and the user's. */
-export function composeSettings({
+export function createSettingsAccess({
   env,
   folder,
   folders,
   flags,
   lockAt,
-}: ComposeSettingsDeps): ComposedSettings {
+}: SettingsAccessDeps): SettingsAccess {
   const settingsDeps = async (): Promise<ResolveSettingsDeps> => {
     const [{ openTrustFile }, parsers, { readSettingsFile }] = await Promise.all([
       import("./host/trust-file.ts"),
@@ -48,7 +48,7 @@ export function composeSettings({
           : null,
       readUser: () => readSettingsFile(join(folders.config, "config.json")),
       flags: await parsers.checkSettings(flags, (pointer) =>
-        pointer.startsWith("/agentCommand") ? "the agent's program after --" : flagOf(pointer),
+        pointer.startsWith("/agentCommand") ? "the agent's program after --" : flagForSetting(pointer),
       ),
       environment: await parsers.checkSettings(
         settings,

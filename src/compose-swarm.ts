@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { PlanRequest, SwarmOperations } from "./cli/composition.ts";
-import { type ComposeOwnerDeps, composeOwner } from "./compose-owner.ts";
+import { createOwnerOperations, type OwnerOperationsDeps } from "./compose-owner.ts";
 import { findWorkersByArguments } from "./domain/choose-workers.ts";
-import { isTerminal } from "./domain/container-status.ts";
+import { isTerminalStatus } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { describeHolder } from "./domain/lock-holder.ts";
 import type { SwarmPlan } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
 import { hasUnendedWorkers, haveAllWorkersEnded, type SwarmState } from "./domain/swarm-state.ts";
-import { type OwnerCommand, withoutCommand } from "./domain/wishes.ts";
+import { type OwnerCommand, withoutOwnerCommand } from "./domain/wishes.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import { refuseEndedTasks } from "./swarm/refuse-ended.ts";
 import { refuseTasksWithoutBase } from "./swarm/refuse-without-base.ts";
 
-export interface ComposeSwarmDeps extends ComposeOwnerDeps {
+export interface SwarmOperationsDeps extends OwnerOperationsDeps {
   readonly resolveSettings: () => Promise<Settings>;
   /**
    * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
@@ -25,8 +25,8 @@ export interface ComposeSwarmDeps extends ComposeOwnerDeps {
 }
 
 /** Composes the use cases that run a swarm. Loads their modules only when a command needs them. */
-export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
-  const { own, accessToModels, watcher } = composeOwner(deps);
+export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperations {
+  const { own, accessToModels, watcher } = createOwnerOperations(deps);
 
   return {
     async start(request, report) {
@@ -97,7 +97,9 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
     async steer(command, workers, signal) {
       const state = await readState();
       const chosen = workers.length > 0 ? findWorkersByArguments(state, workers) : state.containers;
-      const names = chosen.filter(({ status }) => !isTerminal(status)).map((record) => record.containerName);
+      const names = chosen
+        .filter(({ status }) => !isTerminalStatus(status))
+        .map((record) => record.containerName);
       if (names.length === 0) return { by: "none", state };
       const commands: OwnerCommand[] =
         workers.length === 0
@@ -112,7 +114,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
       const engine = await deps.engine(state.engine?.endpoint ?? null);
       const { containers } = await engine.open();
       const store = await deps.stateStore();
-      await store.update((now) => commands.reduce(withoutCommand, now));
+      await store.update((now) => commands.reduce(withoutOwnerCommand, now));
       return {
         by: "us",
         state: await steerUnownedSwarm({ store, containers, clock: deps.clock, signal }, command, names),
@@ -137,7 +139,7 @@ export function composeSwarm(deps: ComposeSwarmDeps): SwarmOperations {
 
   async function sendToOwner(commands: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
     const owner = await import("./swarm/ask-owner.ts");
-    return owner.sendToOwner(
+    return owner.sendCommandsToOwner(
       { store: await deps.stateStore(), owner: await deps.ownerLock(), watch: await watcher() },
       commands,
       signal,

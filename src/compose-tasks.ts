@@ -4,7 +4,7 @@ import type { Repository } from "./host/find-repository.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import type { LedgerFile, TaskFolder } from "./ports/project-files.ts";
 
-export interface ComposeTasksDeps {
+export interface TaskFileOperationsDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
   readonly resolveSettings: () => Promise<Settings>;
@@ -13,7 +13,9 @@ export interface ComposeTasksDeps {
 }
 
 /** Composes the use cases that write task files. */
-export function composeTasks(deps: ComposeTasksDeps): Pick<CommandOperations, "init" | "makeTask"> {
+export function createTaskFileOperations(
+  deps: TaskFileOperationsDeps,
+): Pick<CommandOperations, "init" | "makeTask"> {
   const today = (): string => deps.clock().toISOString().slice(0, 10);
   return {
     async init() {
@@ -25,18 +27,19 @@ export function composeTasks(deps: ComposeTasksDeps): Pick<CommandOperations, "i
     },
 
     async makeTask(words) {
-      const [{ makeTask }, { createNewFilesWriter }, { commitReader }, { createGit }] = await Promise.all([
-        import("./swarm/make-task.ts"),
-        import("./host/new-files.ts"),
-        import("./host/commit-reader.ts"),
-        import("./host/git.ts"),
-      ]);
+      const [{ makeTask }, { createNewFilesWriter }, { createCommitReader }, { createGit }] =
+        await Promise.all([
+          import("./swarm/make-task.ts"),
+          import("./host/new-files.ts"),
+          import("./host/commit-reader.ts"),
+          import("./host/git.ts"),
+        ]);
       const { root } = await deps.repository();
       const settings = await deps.resolveSettings();
       return makeTask(
         {
           ...(await deps.taskDeps()),
-          ...{ files: createNewFilesWriter(root), commits: commitReader(root), git: createGit(root) },
+          ...{ files: createNewFilesWriter(root), commits: createCommitReader(root), git: createGit(root) },
           ...{ ledger: await deps.ledger(), today: today() },
         },
         words,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { CleanupRequest, UpkeepOperations } from "./cli/composition.ts";
+import type { CleanupRequest, StatusAndCleanupOperations } from "./cli/composition.ts";
 import { findWorkersByArguments } from "./domain/choose-workers.ts";
 import { isError, SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
@@ -12,11 +12,11 @@ import type { Lock } from "./ports/lock.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
-import type { ReadJournal } from "./swarm/check-state.ts";
+import type { ReadHostJournal } from "./swarm/check-state.ts";
 import type { CleanUpDeps } from "./swarm/clean-up.ts";
 import type { ClearMachineDeps } from "./swarm/clear-machine.ts";
 
-export interface ComposeUpkeepDeps {
+export interface StatusAndCleanupDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
@@ -29,7 +29,7 @@ export interface ComposeUpkeepDeps {
    */
   readonly findState: () => Promise<SwarmState | null>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  readonly readJournal: ReadJournal;
+  readonly readJournal: ReadHostJournal;
   readonly folders: UserFolders;
   readonly privateEngine: () => Promise<PrivateEngine>;
   readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
@@ -37,7 +37,7 @@ export interface ComposeUpkeepDeps {
 }
 
 /** Composes the use cases that inspect and clean up a swarm: status, waiting for changes and cleanup. */
-export function composeUpkeep(deps: ComposeUpkeepDeps): UpkeepOperations {
+export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): StatusAndCleanupOperations {
   const scope = async (): Promise<EngineScope> => ({
     projectId: (await deps.project()).id,
     worktree: (await deps.repository()).worktree,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { WatchOperations } from "./cli/composition.ts";
-import { type ComposeReviewDeps, composeReview } from "./compose-review.ts";
-import { isTerminal } from "./domain/container-status.ts";
+import { createReviewOperations, type ReviewOperationsDeps } from "./compose-review.ts";
+import { isTerminalStatus } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { workerSlug } from "./domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "./domain/swarm-state.ts";
@@ -9,9 +9,9 @@ import type { Environment } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
-import type { RunningWorker } from "./swarm/find-running.ts";
+import type { RunningWorkerContainer } from "./swarm/find-running.ts";
 
-export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
+export interface WatchOperationsDeps extends Omit<ReviewOperationsDeps, "state"> {
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
   /**
@@ -23,7 +23,7 @@ export interface ComposeWatchDeps extends Omit<ComposeReviewDeps, "state"> {
 }
 
 /** Composes the use cases that observe a running swarm. */
-export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
+export function createWatchOperations(deps: WatchOperationsDeps): WatchOperations {
   const state = async (): Promise<SwarmState> => {
     const found = await deps.findState();
     if (!found) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
@@ -36,14 +36,17 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
     return (onChange: () => void, signal: AbortSignal) => watchState(stateFile, onChange, signal);
   };
 
-  const runningWorker = async (record: ContainerRecord, signal: AbortSignal): Promise<RunningWorker> => {
-    const { findRunning } = await import("./swarm/find-running.ts");
-    return findRunning(deps, await state(), record, signal);
+  const runningWorker = async (
+    record: ContainerRecord,
+    signal: AbortSignal,
+  ): Promise<RunningWorkerContainer> => {
+    const { findRunningContainer } = await import("./swarm/find-running.ts");
+    return findRunningContainer(deps, await state(), record, signal);
   };
 
   return {
     state,
-    ...composeReview({ ...deps, state }),
+    ...createReviewOperations({ ...deps, state }),
 
     async *journals({ worker, attempt, follow }, signal) {
       const [{ followJournals }, { findMessageProblem }, { root }, { swarmId }] = await Promise.all([
@@ -59,7 +62,7 @@ export function composeWatch(deps: ComposeWatchDeps): WatchOperations {
         const isOwned = (await owner.holder()) !== null;
         const now = await deps.findState();
         const record = now?.containers.find((other) => workerSlug(other) === worker);
-        if (now?.swarmId !== swarmId || !record || !isOwned || isTerminal(record.status)) return true;
+        if (now?.swarmId !== swarmId || !record || !isOwned || isTerminalStatus(record.status)) return true;
         return attempt !== null && record.attempt > attempt;
       };
       const folder = join(root, ".aimi", "swarms", swarmId, worker);

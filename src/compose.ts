@@ -1,24 +1,24 @@
 import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import type { CommandOperations, SwarmOperations, WatchOperations } from "./cli/composition.ts";
-import { composeEngine, composeEngineSearch } from "./compose-engine.ts";
-import { composeLocks } from "./compose-locks.ts";
-import { composeMerge } from "./compose-merge.ts";
-import { composePlugin } from "./compose-plugin.ts";
-import { composeHostCapacity } from "./compose-room.ts";
-import { composeSandboxes } from "./compose-sandboxes.ts";
-import { composeSchedule } from "./compose-schedule.ts";
-import { composeSettings } from "./compose-settings.ts";
-import { composeSwarm } from "./compose-swarm.ts";
-import { composeTasks } from "./compose-tasks.ts";
-import { composeUpkeep } from "./compose-upkeep.ts";
-import { composeWatch } from "./compose-watch.ts";
+import { createEngineAccess, createEngineSearch } from "./compose-engine.ts";
+import { createLockFactory } from "./compose-locks.ts";
+import { createMergeOperations } from "./compose-merge.ts";
+import { createPluginOperations } from "./compose-plugin.ts";
+import { createPlanCapacityReader } from "./compose-room.ts";
+import { createSandboxAndImageOperations } from "./compose-sandboxes.ts";
+import { createScheduleOperations } from "./compose-schedule.ts";
+import { createSettingsAccess } from "./compose-settings.ts";
+import { createSwarmOperations } from "./compose-swarm.ts";
+import { createTaskFileOperations } from "./compose-tasks.ts";
+import { createStatusAndCleanupOperations } from "./compose-upkeep.ts";
+import { createWatchOperations } from "./compose-watch.ts";
 import { type CrashHook, noCrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { once } from "./domain/once.ts";
 import { type SettingsFile, settingsWithoutOrigins } from "./domain/settings.ts";
-import { slugOf, workerSlug } from "./domain/slug.ts";
+import { slugOfTaskFile, workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
 import { type Environment, userFolders } from "./host/user-folders.ts";
@@ -27,7 +27,7 @@ import type { Lock } from "./ports/lock.ts";
 import { nullIfStateInvalid, type StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
 import type { ChangeStateDeps } from "./swarm/change-state.ts";
-import type { CheckedState, ReadJournal } from "./swarm/check-state.ts";
+import type { CheckedState, ReadHostJournal } from "./swarm/check-state.ts";
 import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { FileToTrust } from "./swarm/trust-files.ts";
 
@@ -59,7 +59,7 @@ export function compose({
     return found;
   });
 
-  const { lockKind, lockAt, gateAt } = composeLocks({ env, command });
+  const { lockKind, lockAt, gateAt } = createLockFactory({ env, command });
 
   const ownerLock = async (): Promise<Lock> =>
     lockAt(join((await repository()).gitFolder, "aimi", "owner.lock"));
@@ -133,14 +133,14 @@ export function compose({
     return ledgerFile(join((await repository()).gitFolder, "aimi", "ledger.ndjson"));
   };
 
-  const { settingsDeps, explainAllSettings, resolveSettings, userSettings } = composeSettings({
+  const { settingsDeps, explainAllSettings, resolveSettings, userSettings } = createSettingsAccess({
     ...{ env, folder, folders, flags, lockAt },
   });
 
-  const { privateEngine, openEngine } = composeEngine({
+  const { privateEngine, openEngine } = createEngineAccess({
     ...{ env, stateFolder: folders.state, lockAt, gateAt },
   });
-  const { engineDeps, findAny, findEngine, engineOrOwn } = composeEngineSearch({
+  const { engineDeps, findAny, findEngine, engineOrOwn } = createEngineSearch({
     ...{ env, privateEngine, openEngine, explainAllSettings, home: folders.home },
   });
 
@@ -148,7 +148,7 @@ export function compose({
     sandboxes,
     images,
     limits: sandboxLimits,
-  } = composeSandboxes({
+  } = createSandboxAndImageOperations({
     ...{ env, folder, folders, lockAt, clock, resolveSettings, openEngine },
     engine: findAny,
     knownEndpoints: async () => (await (await engineDeps()).candidates()).map(({ endpoint }) => endpoint),
@@ -156,7 +156,7 @@ export function compose({
     project,
   });
 
-  const readJournal: ReadJournal = async (swarmId, worker) => {
+  const readJournal: ReadHostJournal = async (swarmId, worker) => {
     const { summarizeHostJournal } = await import("./acp/host-journal.ts");
     return summarizeHostJournal(
       join((await repository()).root, ".aimi", "swarms", swarmId, workerSlug(worker)),
@@ -171,9 +171,9 @@ export function compose({
 
   /** Returns the swarm's state, or null. Throws PROJECT_MOVED if the state belongs to another project. */
   const findState = async (): Promise<SwarmState | null> => {
-    const { hasIdentity } = await import("./state/project-identity.ts");
+    const { hasProjectIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();
-    if (!(await hasIdentity((await repository()).commonFolder))) {
+    if (!(await hasProjectIdentity((await repository()).commonFolder))) {
       if (state === null) return null;
       // The state file came with the repository, so the engine, workers and texts in it are not this user's.
       throw new SwarmError("PROJECT_MOVED", {
@@ -201,7 +201,7 @@ export function compose({
   };
 
   const swarm = (): SwarmOperations =>
-    composeSwarm({
+    createSwarmOperations({
       ...{ env, folders, clock, repository, project, resolveSettings, images, ownerLock, taskDeps },
       ...{ ownerStateLock, stateFile, stateStore, ledger, findState, crashPoint, explainAllSettings },
       engine: engineOrOwn,
@@ -210,7 +210,7 @@ export function compose({
     });
 
   const watch = (): WatchOperations =>
-    composeWatch({
+    createWatchOperations({
       ...{ env, repository, findState, clock, taskDeps, ownerLock, stateFile, stateStore, findEngine },
     });
 
@@ -224,7 +224,7 @@ export function compose({
       ...(await taskDeps()),
       ledger: await ledger(),
       git: createGit(root),
-      hostCapacity: composeHostCapacity({ repository, project, findEngine }),
+      hostCapacity: createPlanCapacityReader({ repository, project, findEngine }),
       env,
     };
     return makePlan(deps, { files, again, strict, settings: await resolveSettings() });
@@ -234,25 +234,25 @@ export function compose({
     plan,
     swarm,
     upkeep: () =>
-      composeUpkeep({
+      createStatusAndCleanupOperations({
         ...{ clock, repository, project, ownerLock, stateFile, stateStore, findState, findEngine },
         ...{ readJournal, folders, privateEngine, openEngine, images },
       }),
     merging: () =>
-      composeMerge({
+      createMergeOperations({
         ...{ clock, explainAllSettings, folders, images, ownerLock, crashPoint, repository, resolveSettings },
         ...{ engine: engineOrOwn, limits: sandboxLimits },
         state: async () => (await findState()) ?? (await stateStore()).read(),
         summary: () => watch().summary(),
       }),
-    schedule: () => composeSchedule({ env, repository, project }),
+    schedule: () => createScheduleOperations({ env, repository, project }),
     watch,
 
     async explainSettings() {
       return (await explainAllSettings()).settings;
     },
 
-    ...composeTasks({ clock, repository, resolveSettings, taskDeps, ledger }),
+    ...createTaskFileOperations({ clock, repository, resolveSettings, taskDeps, ledger }),
 
     findFilesToTrust: filesToTrust,
 
@@ -314,9 +314,9 @@ export function compose({
         branchOf,
         project,
         rebind: async (kind: "moved" | "copied") => {
-          const { rebindIdentity } = await import("./state/project-identity.ts");
+          const { rebindProjectIdentity } = await import("./state/project-identity.ts");
           const known = await (await stateStore()).find().catch(nullIfStateInvalid);
-          await rebindIdentity(await identityDeps(), kind, known?.project.id);
+          await rebindProjectIdentity(await identityDeps(), kind, known?.project.id);
         },
         newId: randomUUID,
         clock,
@@ -325,7 +325,7 @@ export function compose({
     },
 
     async doctor(onStep, signal) {
-      const [{ diagnose }, { createGit }, machine, { findCredentialNames }, { replayInstalledHook }] =
+      const [{ diagnoseSetup }, { createGit }, machine, { findCredentialNames }, { replayInstalledHook }] =
         await Promise.all([
           import("./swarm/diagnose.ts"),
           import("./host/git.ts"),
@@ -344,17 +344,17 @@ export function compose({
         programs32Bit: !(settings instanceof SwarmError) && settings["limits.programs32Bit"],
         nodeVersion: process.version,
         gitVersion: () => createGit(folder).version(),
-        machine: await machine.machineFacts(),
+        machine: await machine.readMachineFacts(),
         freeBytes: machine.freeBytes,
         credentials: () => findCredentialNames(env, folders),
         installedHook: () => replayInstalledHook(folders.home, folder),
         project: async () => (found ? diagnosedProject(found.root) : null),
         onStep,
       };
-      return diagnose(deps, signal);
+      return diagnoseSetup(deps, signal);
     },
 
-    plugin: () => composePlugin({ folder, folders, lockAt }),
+    plugin: () => createPluginOperations({ folder, folders, lockAt }),
     engine: privateEngine,
     sandboxes,
     images,
@@ -401,7 +401,7 @@ export function compose({
 }
 
 function refOf({ root }: Repository, id: string): ProjectRef {
-  return { id, slug: slugOf(basename(root)), root };
+  return { id, slug: slugOfTaskFile(basename(root)), root };
 }
 
 function ifForeseen(error: unknown): SwarmError {

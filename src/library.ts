@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { adapterFile, adapterId, composeEngine, imagesFolder } from "./compose-engine.ts";
-import { composeLocks } from "./compose-locks.ts";
+import { adapterFile, adapterId, createEngineAccess, imagesFolder } from "./compose-engine.ts";
+import { createLockFactory } from "./compose-locks.ts";
 import { engineCandidates } from "./host/engine-candidates.ts";
 import { userFolders } from "./host/user-folders.ts";
 import type { EnsuredImage } from "./image/ensure-base-image.ts";
@@ -90,7 +90,7 @@ async function checked(sandbox: Sandbox): Promise<Sandbox> {
 async function openLibrary(endpoint: string | undefined) {
   const env = process.env;
   const folders = userFolders(env);
-  const { privateEngine, openEngine } = composeEngine({
+  const { privateEngine, openEngine } = createEngineAccess({
     ...{ env, stateFolder: folders.state, lockAt, gateAt },
   });
   const [{ findEngine }, { probeCache }, { parseProbe }, open] = await Promise.all([
@@ -114,7 +114,7 @@ async function openLibrary(endpoint: string | undefined) {
   };
 }
 
-const { lockAt, gateAt } = composeLocks({ env: process.env, command: "a program that uses swarm" });
+const { lockAt, gateAt } = createLockFactory({ env: process.env, command: "a program that uses swarm" });
 
 /**
  * The engines of this process, one per endpoint: all sandboxes of an endpoint share one limit of concurrent

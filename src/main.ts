@@ -2,7 +2,7 @@ import { realpathSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { dirname, join } from "node:path";
 import { version } from "./cli/version.ts";
-import type { QuickContext } from "./hooks/quick-answers.ts";
+import type { FastHookInput } from "./hooks/quick-answers.ts";
 import { userFolders } from "./host/user-folders.ts";
 
 // Prompts, scripts and hooks run some commands constantly. Those commands take fast paths; all others load
@@ -34,7 +34,7 @@ async function run(): Promise<void> {
   process.exitCode = await runWholeProgram(words);
 }
 
-function quickPlace(): QuickContext {
+function quickPlace(): FastHookInput {
   const { state, config } = userFolders(process.env);
   return {
     ...{ folder: process.cwd(), root: dirname(programFolder()) },

@@ -9,7 +9,7 @@ import type { LabelledContainer } from "./ports/engine.ts";
 import validate from "./schema/generated/swarm-state.js";
 import { readDependsOn } from "./schema/read-depends-on.ts";
 import { findKernelLockHolder } from "./state/glance-at-holder.ts";
-import { readSmall } from "./state/read-small.ts";
+import { readSmallFile } from "./state/read-small.ts";
 
 const localPrefix = "unix://";
 
@@ -57,14 +57,17 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   if (role === "none") return true;
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
   // Imports the comparison only here, because most calls have nothing to compare.
-  const { compareContainers, isOwnEngine, needsJournal } = await import("./swarm/compare-containers.ts");
+  const { compareContainers, isRecordedEngine, comparisonNeedsJournal } = await import(
+    "./swarm/compare-containers.ts"
+  );
   const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
-  if (!swarm.containers.every((record) => isCompleted(record) || !needsJournal(record))) return false;
+  if (!swarm.containers.every((record) => isCompleted(record) || !comparisonNeedsJournal(record)))
+    return false;
 
   const containers = await listed(swarm);
   if (containers === null) return role === "optional";
   if (containers.length === 0) return role === "optional";
-  if (!isOwnEngine(swarm, containers)) return false;
+  if (!isRecordedEngine(swarm, containers)) return false;
   const { corrections, orphans } = compareContainers(swarm, containers, {
     ownerAlive,
     volumes: [],
@@ -77,13 +80,13 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
 
 /** Lists the containers of the project in the engine. Returns null if the engine gives no valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
-  const [{ getFromSocket }, { containersIn, containerListPath }] = await Promise.all([
+  const [{ httpGetFromSocket }, { parseContainerList, containerListPath }] = await Promise.all([
     import("./docker/ask-socket.ts"),
     import("./docker/list-containers.ts"),
   ]);
   const socket = engine?.endpoint.slice(localPrefix.length) ?? "";
   const question = containerListPath({ projectId: project.id, worktree: "." });
-  return containersIn(await getFromSocket(socket, question, { timeoutMs: 1_000 }));
+  return parseContainerList(await httpGetFromSocket(socket, question, { timeoutMs: 1_000 }));
 }
 
 const [maxStateBytes, maxNoteBytes] = [16 * 1024 * 1024, 16 * 1024];
@@ -91,12 +94,12 @@ const [maxStateBytes, maxNoteBytes] = [16 * 1024 * 1024, 16 * 1024];
 function readGoodState(): { readonly swarm: SwarmState; readonly root: string } | null {
   try {
     const root = findRoot(process.cwd());
-    const identity = readSmall(join(root, ".git", "aimi", "id"), maxNoteBytes) ?? "null";
+    const identity = readSmallFile(join(root, ".git", "aimi", "id"), maxNoteBytes) ?? "null";
     const { id, commonFolder, machine } = JSON.parse(identity);
     const fits =
       commonFolder === join(root, ".git") && machine === readFileSync("/etc/machine-id", "utf8").trim();
     const file = join(root, ".aimi", "swarm-state.json");
-    const state: unknown = JSON.parse(readSmall(file, maxStateBytes) ?? "null");
+    const state: unknown = JSON.parse(readSmallFile(file, maxStateBytes) ?? "null");
     return fits && validate(state) && (state as SwarmState).project.id === id
       ? { swarm: state as SwarmState, root }
       : null;

@@ -1,6 +1,6 @@
 import { createTurnFailure } from "./acp-verdict.ts";
-import type { Turn, TurnContext, TurnFailure } from "./agent.ts";
-import { type JsonObject, readNumberField, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
+import type { AgentTurn, TurnFailure, TurnSandbox } from "./agent.ts";
+import { type JsonObject, readNumberField, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
 /** An open conversation of the Agent Client Protocol, ready for a prompt. */
@@ -20,8 +20,8 @@ const mcpServers: readonly never[] = [];
  */
 export async function openAcpSession(
   rpc: JsonRpc,
-  turn: Turn,
-  tools: TurnContext,
+  turn: AgentTurn,
+  tools: TurnSandbox,
 ): Promise<AcpSession | TurnFailure> {
   const greeting = await rpc.request("initialize", {
     protocolVersion,
@@ -47,7 +47,7 @@ export async function openAcpSession(
   }
 
   const made = await rpc.request("session/new", { cwd, mcpServers });
-  const id = readTextField(made, "sessionId");
+  const id = readStringField(made, "sessionId");
   if (id === null)
     return createTurnFailure("AGENT_CRASH", "worker", "the agent's answer to session/new has no sessionId");
   await tools.conversation.keep(id);
@@ -67,7 +67,7 @@ async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null>
 
 async function prepare(
   rpc: JsonRpc,
-  turn: Turn,
+  turn: AgentTurn,
   sessionId: string,
   session: JsonObject,
 ): Promise<TurnFailure | null> {
@@ -85,7 +85,7 @@ const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
   const offered = toJsonObjects(toJsonObject(session["modes"])["availableModes"]).map((mode) =>
-    readTextField(mode, "id"),
+    readStringField(mode, "id"),
   );
   const modeId = offered.find((id) => id !== null && freeModes.includes(id));
   if (!modeId) return;
@@ -100,7 +100,7 @@ async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject):
 /** Selects the requested model. Returns a failure if the agent does not offer that model: another model has another price. */
 async function chooseModel(
   rpc: JsonRpc,
-  { agent: { model } }: Turn,
+  { agent: { model } }: AgentTurn,
   sessionId: string,
   session: JsonObject,
 ): Promise<TurnFailure | null> {
@@ -108,7 +108,7 @@ async function chooseModel(
   const option = toJsonObjects(session["configOptions"]).find(
     (offered) => offered["category"] === "model" || offered["id"] === "model",
   );
-  const configId = option && readTextField(option, "id");
+  const configId = option && readStringField(option, "id");
   try {
     if (configId) await rpc.request("session/set_config_option", { sessionId, configId, value: model });
     else if (session["models"] !== undefined)

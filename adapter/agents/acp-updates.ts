@@ -1,12 +1,12 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
-import { keepNewest } from "../../src/domain/keep-newest.ts";
+import { removeOldestEntries } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
 import {
   type JsonObject,
   readCountField,
   readIdField,
   readNumberField,
-  readTextField,
+  readStringField,
   toJsonObject,
   toJsonObjects,
 } from "./fields.ts";
@@ -19,7 +19,7 @@ interface Tool {
 }
 
 /** The facts from all updates of a turn so far. */
-export interface AcpFacts {
+export interface AcpTurnState {
   /**
    * The newest tool calls by ID. The map is mutated in place, because copying it for each update would be
    * slow.
@@ -50,11 +50,11 @@ export interface ModelFailure {
 }
 
 export interface AcpUpdateResult {
-  readonly facts: AcpFacts;
+  readonly facts: AcpTurnState;
   readonly activities: readonly AgentActivity[];
 }
 
-export const createAcpFacts = (): AcpFacts => ({
+export const createAcpTurnState = (): AcpTurnState => ({
   tools: new Map(),
   message: "",
   messageId: null,
@@ -64,15 +64,15 @@ export const createAcpFacts = (): AcpFacts => ({
 });
 
 /** Applies the `update` of a `session/update` notification to the facts, and returns the activities to report. */
-export function applyAcpUpdate(facts: AcpFacts, update: JsonObject): AcpUpdateResult {
+export function applyAcpUpdate(facts: AcpTurnState, update: JsonObject): AcpUpdateResult {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
   switch (kind) {
     case "tool_call":
     case "tool_call_update":
-      return after(flushMessage(facts), (ended) => readTool(ended, update));
+      return after(flushAgentMessage(facts), (ended) => readTool(ended, update));
     case "plan":
-      return after(flushMessage(facts), (ended) => ({
+      return after(flushAgentMessage(facts), (ended) => ({
         facts: ended,
         activities: [{ kind: "plan", summary: describePlan(toJsonObjects(update["entries"])) }],
       }));
@@ -89,15 +89,15 @@ export function applyAcpUpdate(facts: AcpFacts, update: JsonObject): AcpUpdateRe
  * Applies the tool call in a permission request to the facts: some agents ask for permission before they report the
  * tool call.
  */
-export function applyAcpPermissionRequest(facts: AcpFacts, request: JsonObject): AcpUpdateResult {
-  return after(flushMessage(facts), (ended) => readTool(ended, toJsonObject(request["toolCall"])));
+export function applyAcpPermissionRequest(facts: AcpTurnState, request: JsonObject): AcpUpdateResult {
+  return after(flushAgentMessage(facts), (ended) => readTool(ended, toJsonObject(request["toolCall"])));
 }
 
 /**
  * Reports the first line of the current message, unless it is reported already. Called at the end of a
  * message or a turn.
  */
-export function flushMessage(facts: AcpFacts): AcpUpdateResult {
+export function flushAgentMessage(facts: AcpTurnState): AcpUpdateResult {
   const summary = firstLine(facts.message ?? "");
   return {
     facts: { ...facts, message: "" },
@@ -106,7 +106,7 @@ export function flushMessage(facts: AcpFacts): AcpUpdateResult {
 }
 
 /** Returns an `ended` activity for each tool call that was still open when the agent's turn ended. */
-export function endOpenToolCalls({ tools }: AcpFacts): AgentActivity[] {
+export function endOpenToolCalls({ tools }: AcpTurnState): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],
   );
@@ -118,7 +118,7 @@ export function endOpenToolCalls({ tools }: AcpFacts): AgentActivity[] {
  */
 export function computeTurnUsage(
   answer: JsonObject,
-  { totalCostUsd }: AcpFacts,
+  { totalCostUsd }: AcpTurnState,
   earlierCostUsd: number | null,
 ): TurnUsage | null {
   const isKnown = totalCostUsd !== null && earlierCostUsd !== null;
@@ -142,25 +142,25 @@ export function computeTurnUsage(
   return { inputTokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, ...cost };
 }
 
-function readChunk(facts: AcpFacts, update: JsonObject): AcpUpdateResult {
+function readChunk(facts: AcpTurnState, update: JsonObject): AcpUpdateResult {
   const messageId = readIdField(update, "messageId");
   if (messageId !== facts.messageId)
-    return after(flushMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
+    return after(flushAgentMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
   if (facts.message === null) return { facts, activities: [] };
-  const message = facts.message + (readTextField(toJsonObject(update["content"]), "text") ?? "");
+  const message = facts.message + (readStringField(toJsonObject(update["content"]), "text") ?? "");
   const isReportedNow = message.length > 300 || message.trimStart().includes("\n");
   if (!isReportedNow) return { facts: { ...facts, message }, activities: [] };
   return { facts: { ...facts, message: null }, activities: [{ kind: "text", summary: firstLine(message) }] };
 }
 
-function readAside(facts: AcpFacts, codex: JsonObject): AcpUpdateResult {
-  const thread = readTextField(toJsonObject(codex["threadStatus"]), "type");
+function readAside(facts: AcpTurnState, codex: JsonObject): AcpUpdateResult {
+  const thread = readStringField(toJsonObject(codex["threadStatus"]), "type");
   if (thread === "systemError")
     return { facts: { ...facts, modelFailure: { status: facts.lastStatus } }, activities: [] };
   if (thread === "active") return { facts: { ...facts, modelFailure: null }, activities: [] };
   const error = toJsonObject(codex["error"]);
   const words = firstLine(
-    `${readTextField(error, "message") ?? ""} ${readTextField(error, "additionalDetails") ?? ""}`,
+    `${readStringField(error, "message") ?? ""} ${readStringField(error, "additionalDetails") ?? ""}`,
   );
   if (words === "") return { facts, activities: [] };
   // `codexErrorInfo` has one key, the name of the kind of error.
@@ -169,17 +169,17 @@ function readAside(facts: AcpFacts, codex: JsonObject): AcpUpdateResult {
   return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
 }
 
-function readTool(facts: AcpFacts, call: JsonObject): AcpUpdateResult {
+function readTool(facts: AcpTurnState, call: JsonObject): AcpUpdateResult {
   const id = readIdField(call, "toolCallId");
   if (id === null) return { facts, activities: [] };
   const known = facts.tools.get(id);
   const kind = toolKind(call) ?? known?.kind ?? "tool";
-  const words = firstLine(readTextField(call, "title") ?? "") || known?.summary || "a tool";
-  const status = readTextField(call, "status");
+  const words = firstLine(readStringField(call, "title") ?? "") || known?.summary || "a tool";
+  const status = readStringField(call, "status");
   const hasEnded = status === "completed" || status === "failed" || known?.state === "ended";
   const tool: Tool = { kind, summary: words, state: hasEnded ? "ended" : "open" };
   facts.tools.set(id, tool);
-  keepNewest(facts.tools);
+  removeOldestEntries(facts.tools);
   const step = (activities: readonly AgentActivity[]): AcpUpdateResult => ({ facts, activities });
 
   if (known && known.summary === tool.summary && known.state === tool.state) return step([]);
@@ -190,14 +190,14 @@ function readTool(facts: AcpFacts, call: JsonObject): AcpUpdateResult {
 }
 
 function toolKind(call: JsonObject): ActivityKind | null {
-  const kind = readTextField(call, "kind");
+  const kind = readStringField(call, "kind");
   if (kind === null) return null;
   return kind === "execute" ? "command" : "tool";
 }
 
 function describePlan(entries: readonly JsonObject[]): string {
   const done = entries.filter((entry) => entry["status"] === "completed").length;
-  const now = readTextField(
+  const now = readStringField(
     toJsonObject(entries.find((entry) => entry["status"] === "in_progress")),
     "content",
   );
@@ -209,7 +209,7 @@ function costOf(update: JsonObject): number | null {
   return cost["currency"] === "USD" ? readNumberField(cost, "amount") : null;
 }
 
-function after(first: AcpUpdateResult, then: (facts: AcpFacts) => AcpUpdateResult): AcpUpdateResult {
+function after(first: AcpUpdateResult, then: (facts: AcpTurnState) => AcpUpdateResult): AcpUpdateResult {
   const second = then(first.facts);
   return { facts: second.facts, activities: [...first.activities, ...second.activities] };
 }

@@ -1,11 +1,11 @@
-import { cleanText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/domain/clean-text.ts";
 import type { ModelFailure } from "./acp-updates.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
-import { readTextField, toJsonObject } from "./fields.ts";
-import { RpcClosedError, type RpcError, RpcViolationError } from "./json-rpc.ts";
+import { readStringField, toJsonObject } from "./fields.ts";
+import { RpcClosedError, type RpcError, RpcProtocolError } from "./json-rpc.ts";
 
 /** Judges a turn by its `stopReason`. Only `end_turn` means that the agent ended the turn by its own choice. */
-export function judgeStopReason(stopReason: string | null): TurnEnd {
+export function classifyStopReason(stopReason: string | null): TurnEnd {
   switch (stopReason) {
     case "end_turn":
       return { kind: "ended" };
@@ -29,13 +29,13 @@ export function judgeStopReason(stopReason: string | null): TurnEnd {
       return createTurnFailure(
         "AGENT_CRASH",
         "story",
-        `the agent stopped with an unknown stop reason: ${cleanText(stopReason ?? "none")}`,
+        `the agent stopped with an unknown stop reason: ${sanitizeText(stopReason ?? "none")}`,
       );
   }
 }
 
 /** Returns the failure of a turn in which the model failed, whatever the turn's `stopReason` is. */
-export function judgeModelFailure({ status }: ModelFailure): TurnFailure {
+export function classifyModelFailure({ status }: ModelFailure): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
     createTurnFailure(
@@ -50,20 +50,20 @@ export function judgeModelFailure({ status }: ModelFailure): TurnFailure {
  * Returns the failure of a turn in which a request to the agent failed. `exit` is the exit of the agent's
  * program; null if the program still runs.
  */
-export function judgeRpcFailure(
-  error: RpcError | RpcClosedError | RpcViolationError,
+export function classifyRpcFailure(
+  error: RpcError | RpcClosedError | RpcProtocolError,
   exit: { readonly code: number; readonly stderrTail: string } | null,
 ): TurnFailure {
-  const words = cleanText(error.message, 300);
+  const words = sanitizeText(error.message, 300);
   if (error instanceof RpcClosedError) return judgeExit(exit);
-  if (error instanceof RpcViolationError)
+  if (error instanceof RpcProtocolError)
     return createTurnFailure(
       "AGENT_CRASH",
       "story",
       `the agent violated the Agent Client Protocol: ${words}`,
     );
   // Agents that call models by HTTP report the HTTP status as the error's code, or the kind of error as `errorKind`.
-  const kind = readTextField(toJsonObject(error.details), "errorKind");
+  const kind = readStringField(toJsonObject(error.details), "errorKind");
   const byStatus = judgeStatus(error.code, words);
   if (byStatus) return byStatus;
   if (error.code === authRequired || kind === "authentication_failed") return accessDenied(words);
@@ -116,7 +116,7 @@ function rateLimit(words: string): TurnFailure {
 
 function judgeExit(exit: { readonly code: number; readonly stderrTail: string } | null): TurnFailure {
   const last = exit?.stderrTail.trim().split("\n").at(-1) ?? "";
-  const detail = last === "" ? "" : `: ${cleanText(last, 300)}`;
+  const detail = last === "" ? "" : `: ${sanitizeText(last, 300)}`;
   if (exit?.code === 127)
     return createTurnFailure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${detail}`);
   const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";

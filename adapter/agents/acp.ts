@@ -1,19 +1,24 @@
 import { openAcpSession } from "./acp-session.ts";
 import {
-  type AcpFacts,
+  type AcpTurnState,
   type AcpUpdateResult,
   applyAcpPermissionRequest,
   applyAcpUpdate,
   computeTurnUsage,
-  createAcpFacts,
+  createAcpTurnState,
   endOpenToolCalls,
-  flushMessage,
+  flushAgentMessage,
 } from "./acp-updates.ts";
-import { createTurnFailure, judgeModelFailure, judgeRpcFailure, judgeStopReason } from "./acp-verdict.ts";
-import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
-import { killAfter, waitForExitOrKill } from "./end-program.ts";
-import { type JsonObject, readIdField, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
-import { type JsonRpc, openJsonRpc, RpcClosedError, RpcError, RpcViolationError } from "./json-rpc.ts";
+import {
+  classifyModelFailure,
+  classifyRpcFailure,
+  classifyStopReason,
+  createTurnFailure,
+} from "./acp-verdict.ts";
+import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
+import { killProgramAfter, waitForExitOrKill } from "./end-program.ts";
+import { type JsonObject, readIdField, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
+import { type JsonRpc, openJsonRpc, RpcClosedError, RpcError, RpcProtocolError } from "./json-rpc.ts";
 
 /** The time limits, in milliseconds, for an agent to exit after its input has ended, and to stop after a cancel. */
 const exitMs = 10_000;
@@ -36,8 +41,8 @@ function createAcpAgent(): Agent {
 }
 
 async function executeTurn(
-  turn: Turn,
-  tools: TurnContext,
+  turn: AgentTurn,
+  tools: TurnSandbox,
   costById: Map<string, number>,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
@@ -52,11 +57,11 @@ async function executeTurn(
   const program = tools.start(command);
   const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
   // Kills an agent that has violated the protocol, since it may not obey a request to end either.
-  if (end.kind === "broke" && end.error instanceof RpcViolationError) await program.kill();
+  if (end.kind === "broke" && end.error instanceof RpcProtocolError) await program.kill();
   else program.endInput();
   const code = await waitForExitOrKill(program, exitMs);
   if (signal.aborted) return wasStopped;
-  return end.kind === "broke" ? judgeRpcFailure(end.error, { code, stderrTail: program.stderrTail }) : end;
+  return end.kind === "broke" ? classifyRpcFailure(end.error, { code, stderrTail: program.stderrTail }) : end;
 }
 
 /**
@@ -71,7 +76,7 @@ async function endOf(
   await using cleanup = new AsyncDisposableStack();
   const stop = (): void => {
     conversation.cancel();
-    cleanup.use(killAfter(program, stopMs));
+    cleanup.use(killProgramAfter(program, stopMs));
   };
   signal.addEventListener("abort", stop, { once: true });
   cleanup.defer(() => signal.removeEventListener("abort", stop));
@@ -82,7 +87,7 @@ const wasStopped: TurnEnd = createTurnFailure("AGENT_CRASH", "story", "the adapt
 
 interface Broken {
   readonly kind: "broke";
-  readonly error: RpcError | RpcClosedError | RpcViolationError;
+  readonly error: RpcError | RpcClosedError | RpcProtocolError;
 }
 
 interface Conversation {
@@ -91,8 +96,8 @@ interface Conversation {
 }
 
 function startConversation(
-  turn: Turn,
-  tools: TurnContext,
+  turn: AgentTurn,
+  tools: TurnSandbox,
   program: AgentProgram,
   costById: Map<string, number>,
 ): Conversation {
@@ -129,9 +134,9 @@ function startConversation(
         const usage = computeTurnUsage(answer, reporter.facts(), earlierCostUsd);
         if (usage) tools.reportUsage(usage);
       }
-      const end = judgeStopReason(readTextField(answer, "stopReason"));
+      const end = classifyStopReason(readStringField(answer, "stopReason"));
       const { modelFailure } = reporter.facts();
-      if (end.kind === "ended" && modelFailure) return judgeModelFailure(modelFailure);
+      if (end.kind === "ended" && modelFailure) return classifyModelFailure(modelFailure);
       if (end.kind === "ended" && reporter.hasDenied())
         return createTurnFailure(
           "AGENT_CRASH",
@@ -140,7 +145,7 @@ function startConversation(
         );
       return end;
     } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcClosedError || error instanceof RpcViolationError)
+      if (error instanceof RpcError || error instanceof RpcClosedError || error instanceof RpcProtocolError)
         return { kind: "broke", error };
       throw error;
     }
@@ -150,7 +155,7 @@ function startConversation(
 async function prompt(
   rpc: JsonRpc,
   reporter: UpdateReporter,
-  turn: Turn,
+  turn: AgentTurn,
   { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
 ): Promise<JsonObject> {
   const text = isResumed ? turn.prompt : (turn.promptForNewConversation ?? turn.prompt);
@@ -175,12 +180,12 @@ interface UpdateReporter {
    */
   permit(request: JsonObject): JsonObject;
   finish(): void;
-  facts(): AcpFacts;
+  facts(): AcpTurnState;
   hasDenied(): boolean;
 }
 
-function reportUpdates(tools: TurnContext): UpdateReporter {
-  let facts = createAcpFacts();
+function reportUpdates(tools: TurnSandbox): UpdateReporter {
+  let facts = createAcpTurnState();
   let isReporting = false;
   let hasDenied = false;
 
@@ -210,7 +215,7 @@ function reportUpdates(tools: TurnContext): UpdateReporter {
       return { outcome: optionId === null ? { outcome: "cancelled" } : { outcome: "selected", optionId } };
     },
     finish() {
-      apply(flushMessage(facts));
+      apply(flushAgentMessage(facts));
       for (const activity of endOpenToolCalls(facts)) tools.report(activity);
       isReporting = false;
     },

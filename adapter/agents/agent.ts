@@ -1,7 +1,7 @@
 import type { ActivityKind, RequestedAgent } from "../../src/domain/generated/acp.ts";
 
 /** One request to an agent: to carry out a story, to continue it, or to repair it after a failed check. */
-export interface Turn {
+export interface AgentTurn {
   readonly storyId: string;
   readonly prompt: string;
   /**
@@ -74,7 +74,7 @@ export interface AgentProgram {
 }
 
 /** The parts of the sandbox that an agent's turn may use. */
-export interface TurnContext {
+export interface TurnSandbox {
   /** Starts a program in the work folder, with the agent's environment and the variables in `env`, which take precedence. */
   start(command: readonly string[], env?: Readonly<Record<string, string>>): AgentProgram;
   /** Runs a short program as the agent's user and returns its exit code and output. */
@@ -103,5 +103,5 @@ export interface Agent {
   /** The flags with which the agent's program prints its version in one line; empty if it has no such flags. */
   readonly versionFlags: readonly string[];
   /** Runs one turn and resolves when the agent's program has ended. When `signal` aborts, first asks the program to stop. */
-  runTurn(turn: Turn, tools: TurnContext, signal: AbortSignal): Promise<TurnEnd>;
+  runTurn(turn: AgentTurn, tools: TurnSandbox, signal: AbortSignal): Promise<TurnEnd>;
 }

@@ -1,12 +1,12 @@
-import { keepNewest } from "../../src/domain/keep-newest.ts";
+import { removeOldestEntries } from "../../src/domain/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { describeTool, type ToolCallDescription } from "./claude-words.ts";
+import { describeToolCall, type ToolCallDescription } from "./claude-words.ts";
 import {
   type JsonObject,
   readCountField,
   readIdField,
   readNumberField,
-  readTextField,
+  readStringField,
   toJsonObject,
   toJsonObjects,
 } from "./fields.ts";
@@ -35,7 +35,7 @@ export interface ModelApiError {
 }
 
 /** The facts from all events of one run of Claude Code so far. */
-export interface ClaudeFacts {
+export interface ClaudeRunState {
   readonly hasBegun: boolean;
   /** Whether the run of Claude Code continues an earlier conversation. */
   readonly isResumed: boolean;
@@ -68,14 +68,14 @@ export interface ClaudeFacts {
  * if the event did not change it.
  */
 export interface ClaudeEventResult {
-  readonly facts: ClaudeFacts;
+  readonly facts: ClaudeRunState;
   readonly activities: readonly AgentActivity[];
   readonly usage: TurnUsage | null;
 }
 
 const nothing: TurnUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-export function createClaudeFacts({ isResumed }: { readonly isResumed: boolean }): ClaudeFacts {
+export function createClaudeRunState({ isResumed }: { readonly isResumed: boolean }): ClaudeRunState {
   return {
     hasBegun: false,
     isResumed,
@@ -93,7 +93,7 @@ export function createClaudeFacts({ isResumed }: { readonly isResumed: boolean }
 }
 
 /** Applies one event of Claude Code's `--output-format stream-json` to the facts. */
-export function applyClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+export function applyClaudeEvent(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   switch (event["type"]) {
     case "system":
       return readSystem(facts, event);
@@ -108,10 +108,10 @@ export function applyClaudeEvent(facts: ClaudeFacts, event: JsonObject): ClaudeE
   }
 }
 
-function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+function readSystem(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   switch (event["subtype"]) {
     case "init":
-      return step({ ...facts, hasBegun: true, folder: readTextField(event, "cwd") ?? "" });
+      return step({ ...facts, hasBegun: true, folder: readStringField(event, "cwd") ?? "" });
     case "api_retry":
       return readRetry(facts, event);
     case "model_refusal_no_fallback":
@@ -123,7 +123,7 @@ function readSystem(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   }
 }
 
-function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+function readRetry(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   const status = readNumberField(event, "error_status");
   const seconds = Math.ceil(readCountField(event, "retry_delay_ms") / 1000);
   const attempt = `attempt ${readCountField(event, "attempt")} of ${readCountField(event, "max_retries")}`;
@@ -133,12 +133,12 @@ function readRetry(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
   ]);
 }
 
-function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+function readAssistant(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   const message = toJsonObject(event["message"]);
   const blocks = toJsonObjects(message["content"]);
   if (event["is_api_error_message"] === true || message["model"] === "<synthetic>") {
-    const words = firstLine(blocks.map((block) => readTextField(block, "text") ?? "").join("\n"));
-    const kind = readTextField(event, "error") ?? "unknown";
+    const words = firstLine(blocks.map((block) => readStringField(block, "text") ?? "").join("\n"));
+    const kind = readStringField(event, "error") ?? "unknown";
     const apiError = { kind, status: readNumberField(event, "api_error_status") };
     return step({ ...facts, apiError }, words === "" ? [] : [{ kind: "text", summary: words }]);
   }
@@ -146,17 +146,17 @@ function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult
   const { openTools, countedMessageIds } = facts;
   const activities: AgentActivity[] = [];
   for (const block of blocks) {
-    const text = block["type"] === "text" ? firstLine(readTextField(block, "text") ?? "") : "";
+    const text = block["type"] === "text" ? firstLine(readStringField(block, "text") ?? "") : "";
     if (text !== "") activities.push({ kind: "text", summary: text });
     const id = block["type"] === "tool_use" ? readIdField(block, "id") : null;
     if (id === null) continue;
-    const words = describeTool(
-      readTextField(block, "name") ?? "a tool",
+    const words = describeToolCall(
+      readStringField(block, "name") ?? "a tool",
       toJsonObject(block["input"]),
       facts.folder,
     );
     openTools.set(id, words);
-    keepNewest(openTools);
+    removeOldestEntries(openTools);
     activities.push({ ...words, tool: { id, state: "open" } });
   }
 
@@ -166,16 +166,16 @@ function readAssistant(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult
   const isNew = messageId !== null && !countedMessageIds.has(messageId);
   const known = { ...facts, refusedKeys: 0, apiError: null };
   if (!isNew) return step(known, activities);
-  keepNewest(countedMessageIds.add(messageId));
+  removeOldestEntries(countedMessageIds.add(messageId));
   const usageSinceResult = addUsage(facts.usageSinceResult, usageOf(toJsonObject(message["usage"])));
   return step({ ...known, usageSinceResult }, activities, { reportUsage: true });
 }
 
-function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+function readToolResults(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   const { openTools } = facts;
   const activities: AgentActivity[] = [];
   for (const block of toJsonObjects(toJsonObject(event["message"])["content"])) {
-    const id = block["type"] === "tool_result" ? readTextField(block, "tool_use_id") : null;
+    const id = block["type"] === "tool_result" ? readStringField(block, "tool_use_id") : null;
     const words = id === null ? undefined : openTools.get(id);
     if (id === null || !words) continue;
     openTools.delete(id);
@@ -189,18 +189,18 @@ function readToolResults(facts: ClaudeFacts, event: JsonObject): ClaudeEventResu
   return step(facts, activities);
 }
 
-function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
+function readResult(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   const errors = Array.isArray(event["errors"]) ? event["errors"] : [];
   const result: ClaudeResult = {
     // Only an explicit `false` in `is_error` counts as success.
     isError: event["is_error"] !== false,
-    terminalReason: readTextField(event, "terminal_reason"),
-    stopReason: readTextField(event, "stop_reason"),
+    terminalReason: readStringField(event, "terminal_reason"),
+    stopReason: readStringField(event, "stop_reason"),
     deniedTools: toJsonObjects(event["permission_denials"]).map(
-      (denial) => readTextField(denial, "tool_name") ?? "a tool",
+      (denial) => readStringField(denial, "tool_name") ?? "a tool",
     ),
     text: firstLine(
-      readTextField(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n"),
+      readStringField(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n"),
     ),
   };
   const usageUpToResult = addUsage(facts.usageUpToResult, resultUsage(facts, event));
@@ -219,7 +219,7 @@ function readResult(facts: ClaudeFacts, event: JsonObject): ClaudeEventResult {
  * Returns the usage that a result adds. Prefers `model_usage_since_last_result`, which covers only this run,
  * with its sub-agents and small models. The other totals cover all runs of the conversation.
  */
-function resultUsage(facts: ClaudeFacts, event: JsonObject): TurnUsage {
+function resultUsage(facts: ClaudeRunState, event: JsonObject): TurnUsage {
   const models = toJsonObjects(Object.values(toJsonObject(event["model_usage_since_last_result"])));
   if (models.length > 0) return models.map(modelUsage).reduce(addUsage);
   const usage = usageOf(toJsonObject(event["usage"]));
@@ -261,7 +261,7 @@ function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
 }
 
 function step(
-  facts: ClaudeFacts,
+  facts: ClaudeRunState,
   activities: readonly AgentActivity[] = [],
   { reportUsage }: { readonly reportUsage: boolean } = { reportUsage: false },
 ): ClaudeEventResult {

@@ -1,6 +1,6 @@
-import { cleanText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/domain/clean-text.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
-import type { ClaudeFacts, ClaudeResult } from "./claude-events.ts";
+import type { ClaudeResult, ClaudeRunState } from "./claude-events.ts";
 
 /**
  * How Claude Code ended. `stopped`: the adapter interrupted it. `left-waiting`: Claude Code had reported a
@@ -16,14 +16,14 @@ export interface ClaudeExit {
  * Whether the model's API refused the API key twice in a row. The adapter then stops Claude Code, which would
  * retry for minutes.
  */
-export function isKeyRefused(facts: ClaudeFacts): boolean {
+export function isApiKeyRefused(facts: ClaudeRunState): boolean {
   return facts.refusedKeys >= 2;
 }
 
 /** Judges a run of Claude Code. Ignores the result's `subtype`, which is unreliable, and the text that the model wrote. */
-export function judgeClaudeRun(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
+export function classifyClaudeRun(facts: ClaudeRunState, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
-  if (isKeyRefused(facts) && (result === null || result.isError))
+  if (isApiKeyRefused(facts) && (result === null || result.isError))
     return accessDenied("the model's API refused the API key (401)");
   if (result === null) return withoutResult(facts, exit);
   if (result.isError)
@@ -37,7 +37,7 @@ export function judgeClaudeRun(facts: ClaudeFacts, exit: ClaudeExit): TurnEnd {
   return { kind: "ended" };
 }
 
-function withoutResult(facts: ClaudeFacts, exit: ClaudeExit): TurnFailure {
+function withoutResult(facts: ClaudeRunState, exit: ClaudeExit): TurnFailure {
   if (exit.manner === "stopped") return crashed("the adapter stopped the agent");
   if (exit.code === 127 && !facts.hasBegun)
     return failure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${lastStderrLine(exit)}`);
@@ -47,9 +47,9 @@ function withoutResult(facts: ClaudeFacts, exit: ClaudeExit): TurnFailure {
   );
 }
 
-function judgeError(facts: ClaudeFacts, result: ClaudeResult): TurnFailure {
+function judgeError(facts: ClaudeRunState, result: ClaudeResult): TurnFailure {
   const { kind, status } = facts.apiError ?? { kind: null, status: null };
-  const words = result.text === "" ? "" : `: ${cleanText(result.text, 300)}`;
+  const words = result.text === "" ? "" : `: ${sanitizeText(result.text, 300)}`;
   switch (result.terminalReason) {
     case "max_turns":
       return reached("story", "the agent reached its maximum number of turns");
@@ -92,5 +92,5 @@ function failure(code: TurnFailure["code"], scope: TurnFailure["scope"], message
 
 function lastStderrLine({ stderrTail }: ClaudeExit): string {
   const last = stderrTail.trim().split("\n").at(-1) ?? "";
-  return last === "" ? "" : `: ${cleanText(last, 300)}`;
+  return last === "" ? "" : `: ${sanitizeText(last, 300)}`;
 }

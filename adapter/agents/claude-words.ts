@@ -1,5 +1,5 @@
 import type { ActivityKind } from "../../src/domain/generated/acp.ts";
-import { type JsonObject, readTextField, toJsonObject, toJsonObjects } from "./fields.ts";
+import { type JsonObject, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
 /** A description of a tool call for people. */
@@ -9,8 +9,8 @@ export interface ToolCallDescription {
 }
 
 /** Describes a tool call of Claude Code in one line, with paths relative to the work folder. */
-export function describeTool(name: string, input: JsonObject, folder: string): ToolCallDescription {
-  const of = (field: string): string => readTextField(input, field) ?? "";
+export function describeToolCall(name: string, input: JsonObject, folder: string): ToolCallDescription {
+  const of = (field: string): string => readStringField(input, field) ?? "";
   switch (name) {
     case "Bash":
       return { kind: "command", summary: firstLine(`Bash: ${of("command")}`) };
@@ -30,7 +30,7 @@ export function describeTool(name: string, input: JsonObject, folder: string): T
 function describeTodos(todos: readonly JsonObject[]): string {
   const done = todos.filter((todo) => todo["status"] === "completed").length;
   const current = toJsonObject(todos.find((todo) => todo["status"] === "in_progress"));
-  const now = readTextField(current, "activeForm") ?? readTextField(current, "content");
+  const now = readStringField(current, "activeForm") ?? readStringField(current, "content");
   return firstLine(`Plan: ${done} of ${todos.length} done${now === null ? "" : `, ${now}`}`);
 }
 
@@ -39,7 +39,7 @@ const descriptiveFields = ["pattern", "url", "query", "description", "skill", "c
 function firstOf(input: JsonObject): string {
   return (
     descriptiveFields
-      .map((field) => readTextField(input, field))
+      .map((field) => readStringField(input, field))
       .find((text) => text !== null && text !== "") ?? ""
   );
 }

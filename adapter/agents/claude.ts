@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
-import { applyClaudeEvent, type ClaudeFacts, createClaudeFacts } from "./claude-events.ts";
-import { type ClaudeExit, isKeyRefused, judgeClaudeRun } from "./claude-verdict.ts";
-import { killAfter, waitForExitOrKill } from "./end-program.ts";
+import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
+import { applyClaudeEvent, type ClaudeRunState, createClaudeRunState } from "./claude-events.ts";
+import { type ClaudeExit, classifyClaudeRun, isApiKeyRefused } from "./claude-verdict.ts";
+import { killProgramAfter, waitForExitOrKill } from "./end-program.ts";
 import { parseJsonLine } from "./fields.ts";
 
 const stopMs = 5_000;
@@ -34,7 +34,7 @@ interface Start {
   readonly isResumed: boolean;
 }
 
-async function executeTurn(turn: Turn, tools: TurnContext, signal: AbortSignal): Promise<TurnEnd> {
+async function executeTurn(turn: AgentTurn, tools: TurnSandbox, signal: AbortSignal): Promise<TurnEnd> {
   const knownId = turn.continues ? tools.conversation.id : null;
   const start =
     knownId === null
@@ -44,16 +44,16 @@ async function executeTurn(turn: Turn, tools: TurnContext, signal: AbortSignal):
   // Exit code 1 before any event: Claude Code refused the conversation, which may be damaged or in use. Retries in a new
   // conversation.
   const isUnknown = !facts.hasBegun && exit.manner === "by-itself" && exit.code === 1;
-  if (knownId === null || !isUnknown) return judgeClaudeRun(facts, exit);
+  if (knownId === null || !isUnknown) return classifyClaudeRun(facts, exit);
   const again = await run(turn, await startNewConversation(tools), tools, signal);
-  return judgeClaudeRun(again.facts, again.exit);
+  return classifyClaudeRun(again.facts, again.exit);
 }
 
 /**
  * Chooses and stores the conversation's ID before the start, so that the conversation can continue after a crash of
  * the container.
  */
-async function startNewConversation(tools: TurnContext): Promise<Start> {
+async function startNewConversation(tools: TurnSandbox): Promise<Start> {
   const id = randomUUID();
   await tools.conversation.keep(id);
   return { id, isResumed: false };
@@ -73,18 +73,18 @@ exit 1`;
  * Returns whether Claude Code has this conversation. The caller needs the answer because Claude Code fails if
  * it resumes an unknown conversation or starts an existing one.
  */
-async function hasConversation(id: string, tools: TurnContext): Promise<boolean> {
+async function hasConversation(id: string, tools: TurnSandbox): Promise<boolean> {
   const { code } = await tools.runCommand(["sh", "-c", findConversation, "sh", id]);
   return code === 0;
 }
 
 interface Run {
-  readonly facts: ClaudeFacts;
+  readonly facts: ClaudeRunState;
   readonly exit: ClaudeExit;
 }
 
-async function run(turn: Turn, start: Start, tools: TurnContext, signal: AbortSignal): Promise<Run> {
-  let facts = createClaudeFacts(start);
+async function run(turn: AgentTurn, start: Start, tools: TurnSandbox, signal: AbortSignal): Promise<Run> {
+  let facts = createClaudeRunState(start);
   let manner: ClaudeExit["manner"] = "by-itself";
   if (signal.aborted) return { facts, exit: { code: 0, stderrTail: "", manner: "stopped" } };
   const program = tools.start(commandOf(turn, start), withoutExtraTraffic(tools.env));
@@ -110,14 +110,14 @@ async function run(turn: Turn, start: Start, tools: TurnContext, signal: AbortSi
       facts = step.facts;
       for (const activity of step.activities) tools.report(activity);
       if (step.usage) tools.reportUsage(step.usage);
-      if (isKeyRefused(facts)) stop("stopped");
+      if (isApiKeyRefused(facts)) stop("stopped");
       clearTimeout(backgroundTimer);
       if (facts.result) backgroundTimer = setTimeout(() => stop("left-waiting"), backgroundMs);
     }
   };
   const end = async (): Promise<number> => {
     await program.exit;
-    if (!killers.disposed) killers.use(killAfter(program, outputGraceMs));
+    if (!killers.disposed) killers.use(killProgramAfter(program, outputGraceMs));
     return await ending;
   };
   try {
@@ -130,7 +130,7 @@ async function run(turn: Turn, start: Start, tools: TurnContext, signal: AbortSi
   }
 }
 
-function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
+function commandOf({ agent }: AgentTurn, { id, isResumed }: Start): string[] {
   return [
     ...["claude", "-p", "--output-format", "stream-json", "--verbose"],
     // No user is present to grant permissions, and the container is the security boundary.
@@ -145,7 +145,7 @@ function commandOf({ agent }: Turn, { id, isResumed }: Start): string[] {
  * Returns environment variables that turn off all network calls except those to the model. In a sealed
  * sandbox, the other calls would only wait for their timeouts.
  */
-function withoutExtraTraffic(env: TurnContext["env"]): Record<string, string> {
+function withoutExtraTraffic(env: TurnSandbox["env"]): Record<string, string> {
   return {
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     DISABLE_TELEMETRY: "1",

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
-import type { Agent, AgentProgram, Turn, TurnContext, TurnEnd } from "./agent.ts";
+import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
 
 /**
  * The kind of agent for any program: the program gets the prompt on its input and in a file, and succeeds if its exit
@@ -27,8 +27,8 @@ const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 /** Runs the program to its end, and reports every line of its output as an activity. */
 async function runProgram(
   words: readonly string[],
-  { storyId, continues, ...turn }: Turn,
-  tools: TurnContext,
+  { storyId, continues, ...turn }: AgentTurn,
+  tools: TurnSandbox,
   signal: AbortSignal,
 ): Promise<TurnEnd> {
   // The program remembers no earlier turn, so it gets the whole story each time.

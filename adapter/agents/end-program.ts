@@ -13,7 +13,7 @@ export async function waitForExitOrKill(program: AgentProgram, ms: number): Prom
  * Kills a program after `ms`, unless the returned object is disposed earlier. If the kill has already
  * started, disposal waits for it and throws if it fails.
  */
-export function killAfter(program: AgentProgram, ms: number): AsyncDisposable {
+export function killProgramAfter(program: AgentProgram, ms: number): AsyncDisposable {
   let killing = Promise.resolve();
   const timer = setTimeout(() => {
     killing = program.kill();

@@ -13,7 +13,7 @@ export function toJsonObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-export function readTextField(object: JsonObject, field: string): string | null {
+export function readStringField(object: JsonObject, field: string): string | null {
   const value = object[field];
   return typeof value === "string" ? value : null;
 }
@@ -23,7 +23,7 @@ export function readTextField(object: JsonObject, field: string): string | null 
  * to store.
  */
 export function readIdField(object: JsonObject, field: string): string | null {
-  const id = readTextField(object, field);
+  const id = readStringField(object, field);
   return id !== null && id.length <= maxIdLength ? id : null;
 }
 

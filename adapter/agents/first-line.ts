@@ -1,7 +1,7 @@
-import { cleanText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/domain/clean-text.ts";
 
 /** Returns the first non-blank line of a text, cleaned for display. */
 export function firstLine(text: string): string {
   const line = text.split("\n").find((part) => part.trim() !== "") ?? "";
-  return cleanText(line.trim());
+  return sanitizeText(line.trim());
 }

@@ -1,11 +1,11 @@
-import { cleanText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/domain/clean-text.ts";
 import type { AgentProgram } from "./agent.ts";
 import {
   type JsonObject,
   parseJsonLine,
   readIdField,
   readNumberField,
-  readTextField,
+  readStringField,
   toJsonObject,
 } from "./fields.ts";
 
@@ -31,7 +31,7 @@ export class RpcClosedError extends Error {
 }
 
 /** Thrown when the agent violates the protocol; the adapter then reads no more of the agent's output. */
-export class RpcViolationError extends Error {
+export class RpcProtocolError extends Error {
   constructor(message: string) {
     super(message);
     this.name = "RpcViolation";
@@ -47,7 +47,7 @@ export interface RpcHandlers {
 export interface JsonRpc {
   /**
    * Sends a request and resolves with the agent's result. Rejects with an `RpcError`, `RpcClosedError` or
-   * `RpcViolationError`.
+   * `RpcProtocolError`.
    */
   request(method: string, params: JsonObject): Promise<JsonObject>;
   notify(method: string, params: JsonObject): void;
@@ -79,7 +79,7 @@ export function openJsonRpc(
   }
 
   function receive(message: JsonObject): void {
-    const method = readTextField(message, "method");
+    const method = readStringField(message, "method");
     const params = toJsonObject(message["params"]);
     // Compares with undefined, since 0 is a valid ID.
     if (method !== null && message["id"] !== undefined) answer(message, method, params);
@@ -91,11 +91,11 @@ export function openJsonRpc(
     const id = message["id"];
     // The answer repeats the request's ID, so the adapter limits the ID to a number or a short text.
     if (id !== null && readNumberField(message, "id") === null && readIdField(message, "id") === null)
-      throw new RpcViolationError(
+      throw new RpcProtocolError(
         "the id of the agent's JSON-RPC request is neither a number nor a short string",
       );
     const result = onRequest(method, params);
-    const shown = cleanText(method.slice(0, shownMethod));
+    const shown = sanitizeText(method.slice(0, shownMethod));
     unread += 1;
     lastAnswer =
       result === undefined
@@ -107,7 +107,7 @@ export function openJsonRpc(
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
-      () => late.reject(new RpcViolationError("the agent sends requests but does not read the answers")),
+      () => late.reject(new RpcProtocolError("the agent sends requests but does not read the answers")),
       patienceMs,
     );
     await Promise.race([lastAnswer, late.promise]).finally(() => clearTimeout(timer));
@@ -124,7 +124,7 @@ export function openJsonRpc(
       return;
     }
     const error = toJsonObject(message["error"]);
-    const words = readTextField(error, "message") ?? "the agent's JSON-RPC error has no message";
+    const words = readStringField(error, "message") ?? "the agent's JSON-RPC error has no message";
     waiter.reject(new RpcError(readNumberField(error, "code") ?? 0, words, error["data"]));
   }
 

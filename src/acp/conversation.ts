@@ -1,6 +1,6 @@
-import { isJournalled } from "../domain/acp-messages.ts";
+import { isJournalledMessage } from "../domain/acp-messages.ts";
 import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
-import { isEndFinal } from "../domain/message-order.ts";
+import { isConversationEndFinal } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { Conversation, ConversationEvent } from "../ports/conversations.ts";
 import { type ConversationTimeouts, conversationTimeouts } from "./conversation-limits.ts";
@@ -9,14 +9,14 @@ import { stayConnectedToAdapter } from "./keep-attached.ts";
 import { createConnectionMonitor } from "./line-watch.ts";
 import type { HostJournal } from "./open-host-journal.ts";
 import { openOutbox } from "./outbox.ts";
-import type { VolumeDeps } from "./read-volume-journal.ts";
+import type { VolumeReaderDeps } from "./read-volume-journal.ts";
 import type { ReceivedLine } from "./receive-messages.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
-export interface ConversationDeps extends VolumeDeps {
+export interface ConversationDeps extends VolumeReaderDeps {
   readonly crashPoint?: CrashHook;
   readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
-  readonly timing: Timing;
+  readonly timing: ClockAndRandom;
 }
 
 export interface ConversationOptions {
@@ -132,7 +132,7 @@ export function openConversation(
    */
   async function keep(items: readonly Item[]): Promise<void> {
     const messages = items.flatMap((item) =>
-      item.kind === "message" && isJournalled(item.message) ? [item.message] : [],
+      item.kind === "message" && isJournalledMessage(item.message) ? [item.message] : [],
     );
     if (messages.length > 0) {
       crashPoint("after-request-before-ack");
@@ -140,7 +140,8 @@ export function openConversation(
       crashPoint("after-host-journal-before-ack");
       outbox.markDurable(journal.lastSeq);
     }
-    if (!items.some((item) => item.kind === "message" && isEndFinal(item.conversationState))) return;
+    if (!items.some((item) => item.kind === "message" && isConversationEndFinal(item.conversationState)))
+      return;
     await outbox.acknowledge();
     settled.resolve();
   }

@@ -1,15 +1,15 @@
 import { BoundedText } from "../domain/bounded-text.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatBytes } from "../domain/duration.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { ArchiveReader } from "./read-volume-journal.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
-export interface FetchDeps {
+export interface FetchStoredFileDeps {
   readonly containers: Pick<Containers, "copyOut" | "exec" | "inspect">;
   readonly readArchive: ArchiveReader;
-  readonly timing: Pick<Timing, "wait">;
+  readonly timing: Pick<ClockAndRandom, "wait">;
 }
 
 /**
@@ -32,14 +32,14 @@ export interface StoredFile {
  * written the file, so the caller must compare its checksum and check its content.
  */
 export async function* fetchStoredFile(
-  deps: FetchDeps,
+  deps: FetchStoredFileDeps,
   file: StoredFile,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const { path, maxBytes } = file;
   if (!/^\/aimi\/out\/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/.test(path))
     throw new SwarmError("PATH_REFUSED", {
-      path: cleanText(path),
+      path: sanitizeText(path),
       reason: "the path is not a file directly below /aimi/out",
     });
   let yielded = 0;
@@ -67,7 +67,7 @@ export async function* fetchStoredFile(
 }
 
 async function openStored(
-  { containers, readArchive }: FetchDeps,
+  { containers, readArchive }: FetchStoredFileDeps,
   file: StoredFile,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -114,7 +114,7 @@ async function* fromRunning(
   }
   const reason = exit.kind === "lost" ? exit.reason : stderr.finish().text;
   if (/No such file/.test(reason)) throw new SwarmError("FILE_NOT_FOUND", { path });
-  throw new SwarmError("EXEC_FAILED", { command: command.join(" "), reason: cleanText(reason) });
+  throw new SwarmError("EXEC_FAILED", { command: command.join(" "), reason: sanitizeText(reason) });
 }
 
 async function* fromEnded(
@@ -122,7 +122,7 @@ async function* fromEnded(
   readArchive: ArchiveReader,
   { path, maxBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
-  // `fetchStored` checks `maxBytes` itself and throws OUTPUT_TOO_LONG, so the limit of the archive reader is
+  // `fetchStoredFile` checks `maxBytes` itself and throws OUTPUT_TOO_LONG, so the limit of the archive reader is
   // larger.
   const limits = { entries: 1, bytes: Math.max(maxBytes * 2, 1024 ** 3), nameBytes: 200 };
   for await (const entry of readArchive(archive, limits)) {

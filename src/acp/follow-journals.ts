@@ -2,11 +2,11 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type AdapterMessage,
-  isJournalled,
+  isJournalledMessage,
   type JournalledMessage,
   maxLineBytesToHost,
 } from "../domain/acp-messages.ts";
-import { cleanMessage } from "../domain/clean-message.ts";
+import { sanitizeMessage } from "../domain/clean-message.ts";
 import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../wire/growing-lines.ts";
 import type { MessageValidator } from "./receive-messages.ts";
 
@@ -73,8 +73,8 @@ async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncG
   for await (const value of journal.lines.readNewLines()) {
     if (findProblem(value) !== null) continue;
     // The cast is safe: `findProblem` has just checked the value against the schema.
-    const message = cleanMessage(value as AdapterMessage);
-    if (!isJournalled(message) || message.seq <= journal.lastSeq) continue;
+    const message = sanitizeMessage(value as AdapterMessage);
+    if (!isJournalledMessage(message) || message.seq <= journal.lastSeq) continue;
     journal.lastSeq = message.seq;
     yield message;
   }

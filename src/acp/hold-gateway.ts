@@ -2,18 +2,18 @@ import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { backoffMs } from "../domain/backoff.ts";
 import { BoundedText } from "../domain/bounded-text.ts";
-import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { GatewayMessage } from "../domain/generated/gateway.ts";
 import type { Containers, Execution } from "../ports/containers.ts";
 import type { GatewayConnection, GatewayListener } from "../ports/gateway-line.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { readMessages } from "../wire/read-messages.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
 export interface GatewayConnectionDeps {
   readonly containers: Pick<Containers, "exec">;
-  readonly timing: Timing;
+  readonly timing: ClockAndRandom;
   /** Returns the first problem of a parsed line, or null if the line is a valid message. */
   readonly findProblem: (value: unknown) => string | null;
   /** The path of the host's copy of the gateway's journal. */
@@ -111,7 +111,7 @@ export function connectToGateway(
       if (until.aborted) return;
       // A connection that was established before it broke restarts the backoff.
       if (hasGreeted) failures = 0;
-      listener.onLost(cleanText(why, 500));
+      listener.onLost(sanitizeText(why, 500));
       await deps.timing.wait(backoffMs(failures + 1, deps.timing.random()), until).catch(() => {});
     }
   }
@@ -145,7 +145,7 @@ export function connectToGateway(
       answered = 0;
       for (const waiter of waiting) Object.assign(waiter, { turn: 0, target: null });
     }
-    return cleanLines(diagnostics.finish().text).trim() || "the connection to the gateway ended";
+    return sanitizeLines(diagnostics.finish().text).trim() || "the connection to the gateway ended";
   }
 
   /**

@@ -15,7 +15,7 @@ export const maxJournalLineBytes: number = 2 * maxLineBytesToHost;
 
 /** Summarizes the newest attempt in the host's journals of a worker; returns null if there is no journal. */
 export async function summarizeHostJournal(folder: string): Promise<JournalSummary | null> {
-  const [attempt] = await findAttemptNumbers(folder);
+  const [attempt] = await findJournalledAttempts(folder);
   return attempt === undefined ? null : summarizeAttemptJournal(folder, attempt);
 }
 
@@ -36,7 +36,7 @@ export async function summarizeAttemptJournal(
 }
 
 /** Finds the numbers of the attempts that have a journal, the newest first. */
-export async function findAttemptNumbers(folder: string): Promise<number[]> {
+export async function findJournalledAttempts(folder: string): Promise<number[]> {
   return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
     .map(Number)

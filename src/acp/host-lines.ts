@@ -2,7 +2,7 @@ import { maxLineBytesToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
 /**
- * The type and payload of any message from the host except the task request. `hostLine` adds the envelope.
+ * The type and payload of any message from the host except the task request. `serializeHostMessage` adds the envelope.
  */
 export type HostMessageContent<Message = Ack | Cancel | Credentials | Resumed> = Message extends {
   payload: unknown;

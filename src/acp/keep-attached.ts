@@ -1,22 +1,22 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { backoffMs } from "../domain/backoff.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ErrorMessage, Hello } from "../domain/generated/acp.ts";
-import { type ConversationState, isEndFinal } from "../domain/message-order.ts";
+import { type ConversationState, isConversationEndFinal } from "../domain/message-order.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import type { ConversationEnd } from "../ports/conversations.ts";
 import type { ConversationTimeouts } from "./conversation-limits.ts";
 import type { ConnectionMonitor } from "./line-watch.ts";
-import { openChannel } from "./open-channel.ts";
+import { connectToAdapter } from "./open-channel.ts";
 import type { Outbox } from "./outbox.ts";
-import { readVolumeJournal, type VolumeDeps } from "./read-volume-journal.ts";
+import { readVolumeJournal, type VolumeReaderDeps } from "./read-volume-journal.ts";
 import type { ReceivedLine } from "./receive-messages.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
-export interface AdapterConnectionDeps extends VolumeDeps {
+export interface AdapterConnectionDeps extends VolumeReaderDeps {
   readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
-  readonly timing: Timing;
+  readonly timing: ClockAndRandom;
   readonly limits: ConversationTimeouts;
   readonly outbox: Outbox;
   readonly line: ConnectionMonitor;
@@ -59,7 +59,7 @@ export async function stayConnectedToAdapter(
   let processes: Extract<ConversationEnd, { kind: "exited" }>["processes"] = null;
 
   for (;;) {
-    const before = isEndFinal(known) ? endOf(known) : null;
+    const before = isConversationEndFinal(known) ? endOf(known) : null;
     if (before) return before;
     const disconnection = await converse();
     if (disconnection.kind === "over") return disconnection.end;
@@ -80,7 +80,11 @@ export async function stayConnectedToAdapter(
     let diagnostics = (): string => "";
     deps.onConnect(() => broken.abort(new BrokenOff("the adapter sent no messages on an open connection")));
     try {
-      await using channel = await openChannel(deps, { containerId, from: durableSeq(), known }, disconnected);
+      await using channel = await connectToAdapter(
+        deps,
+        { containerId, from: durableSeq(), known },
+        disconnected,
+      );
       diagnostics = channel.diagnostics;
       for await (const group of channel.received) {
         // After the adapter's last message, only wait for the end of the stream. To break the stream off
@@ -102,7 +106,7 @@ export async function stayConnectedToAdapter(
             line.connected();
             outbox.connected(channel, hello);
           }
-          if (isEndFinal(known)) end = endOf(known);
+          if (isConversationEndFinal(known)) end = endOf(known);
         }
         await deps.deliver(upToEnd(group));
         if (!end) continue;
@@ -132,7 +136,7 @@ export async function stayConnectedToAdapter(
       outbox.disconnected();
     }
     if (end) return { kind: "over", end };
-    return { kind: "broken", why: cleanText(diagnostics() || why) };
+    return { kind: "broken", why: sanitizeText(diagnostics() || why) };
   }
 
   /**
@@ -155,7 +159,7 @@ export async function stayConnectedToAdapter(
     // A hello does not count as a sign of life: an adapter that sends only hellos is lost, too.
     const silentMs = line.silentMs();
     if (silentMs < limits.lostMs) return null;
-    const message = cleanText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
+    const message = sanitizeText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
     return { kind: "lost", reason: { code: "ACP_CONNECTION_LOST", message } };
   }
 
@@ -185,11 +189,11 @@ export async function stayConnectedToAdapter(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError)) throw error;
-      unread = cleanText(error.message);
+      unread = sanitizeText(error.message);
     }
     const end = endOf(known);
     const isLatest =
-      !hello || isEndFinal({ ...known, helloContent: hello.payload }) || exitCode === exitOf(end);
+      !hello || isConversationEndFinal({ ...known, helloContent: hello.payload }) || exitCode === exitOf(end);
     if (end && isLatest) return end;
     return { kind: "exited", exitCode, memoryExhausted, processes, unread };
   }
@@ -209,7 +213,7 @@ function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
   for (const received of group) {
     if (received.kind === "violation" || (received.kind === "message" && isRefusal(received.message))) break;
     kept.push(received);
-    if (received.kind === "message" && isEndFinal(received.conversationState)) break;
+    if (received.kind === "message" && isConversationEndFinal(received.conversationState)) break;
   }
   return kept;
 }

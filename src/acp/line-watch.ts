@@ -1,6 +1,6 @@
 import { formatDuration } from "../domain/duration.ts";
 import type { ConnectionStatus } from "../ports/conversations.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
 /** Tracks when an adapter last sent a message, and reports each change of the connection's status. */
 export interface ConnectionMonitor {
@@ -26,7 +26,7 @@ export interface ConnectionMonitor {
 }
 
 export interface ConnectionMonitorDeps {
-  readonly timing: Timing;
+  readonly timing: ClockAndRandom;
   readonly silenceMs: number;
   readonly idleMs: number;
   /** Returns whether the container is paused. In a paused container, the adapter sends nothing. */

@@ -1,13 +1,13 @@
 import { BoundedText } from "../domain/bounded-text.ts";
-import { cleanLines } from "../domain/clean-text.ts";
-import { type ConversationState, stateForNewConnection } from "../domain/message-order.ts";
+import { sanitizeLines } from "../domain/clean-text.ts";
+import { type ConversationState, conversationForNewConnection } from "../domain/message-order.ts";
 import type { Containers, Execution } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
 /**
  * One connection to an adapter. The connection may break at any time; the adapter keeps running without it.
  */
-export interface Channel extends AsyncDisposable {
+export interface AdapterConnection extends AsyncDisposable {
   /**
    * The new messages, grouped as they arrive. Iterate only once. A slow reader causes back-pressure on the
    * adapter.
@@ -27,7 +27,7 @@ export interface Channel extends AsyncDisposable {
   diagnostics(): string;
 }
 
-export interface ChannelDeps {
+export interface ConnectToAdapterDeps {
   readonly containers: Pick<Containers, "exec">;
   readonly findProblem: MessageValidator;
 }
@@ -38,15 +38,15 @@ const diagnosticCharacters = 4_000;
  * Connects to the adapter in a container. The adapter replays its journal after message `from`, then streams
  * its new messages.
  */
-export async function openChannel(
-  { containers, findProblem }: ChannelDeps,
+export async function connectToAdapter(
+  { containers, findProblem }: ConnectToAdapterDeps,
   {
     containerId,
     from,
     known,
   }: { readonly containerId: string; readonly from: number; readonly known: ConversationState },
   signal: AbortSignal,
-): Promise<Channel> {
+): Promise<AdapterConnection> {
   const execution = await containers.exec(
     containerId,
     { command: ["/opt/aimi/adapter", "attach", "--from", String(from)], input: true, user: "0:0" },
@@ -54,7 +54,11 @@ export async function openChannel(
   );
   const diagnostics = new BoundedText(diagnosticCharacters);
   return {
-    received: receiveMessages(protocolOf(execution, diagnostics), stateForNewConnection(known), findProblem),
+    received: receiveMessages(
+      protocolOf(execution, diagnostics),
+      conversationForNewConnection(known),
+      findProblem,
+    ),
     send: (line) => execution.write(line),
     async hasAttachNeverStarted() {
       // An engine that cannot start the program writes its error to the program's stdout and reports exit
@@ -62,7 +66,7 @@ export async function openChannel(
       const exit = await execution.exit();
       return exit.kind === "lost" || exit.code === 126 || exit.code === 127;
     },
-    diagnostics: () => cleanLines(diagnostics.finish().text).trim(),
+    diagnostics: () => sanitizeLines(diagnostics.finish().text).trim(),
     [Symbol.asyncDispose]: () => execution[Symbol.asyncDispose](),
   };
 }

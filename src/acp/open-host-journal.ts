@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type ConversationState, stateForJournalReplay } from "../domain/message-order.ts";
+import { type ConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
 
@@ -69,7 +69,7 @@ async function replay(
   begin: ConversationState,
   findProblem: MessageValidator,
 ): Promise<ConversationState> {
-  const start = stateForJournalReplay(begin);
+  const start = conversationForJournalReplay(begin);
   let known = start;
   const limits = { maxLineLength, maxDepth: maxJsonDepthToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {

@@ -7,8 +7,8 @@ import {
   toMessageLine,
 } from "./host-lines.ts";
 import { rejectWhenAborted } from "./inbox.ts";
-import type { Channel } from "./open-channel.ts";
-import type { Timing } from "./timing.ts";
+import type { AdapterConnection } from "./open-channel.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
 /**
  * Sends the host's messages over the present connection. Without a connection, keeps the messages for the
@@ -16,7 +16,7 @@ import type { Timing } from "./timing.ts";
  */
 export interface Outbox {
   /** Sends all waiting messages on a new connection. Call this function after the adapter's hello. */
-  connected(channel: Channel, hello: Hello): void;
+  connected(channel: AdapterConnection, hello: Hello): void;
   disconnected(): void;
   /** Notes that all messages up to `seq` are on disk. The outbox acknowledges them soon, in batches. */
   markDurable(seq: number): void;
@@ -43,13 +43,13 @@ const lastAckWithinMs = 2_000;
  * if the request is too long.
  */
 export function openOutbox(
-  timing: Timing,
+  timing: ClockAndRandom,
   { request, credentials, ...address }: OutboxOptions,
   durableSeq: number,
   signal: AbortSignal,
 ): Outbox {
   const requestLine = toMessageLine(request);
-  let channel: Channel | null = null;
+  let channel: AdapterConnection | null = null;
   let durable = durableSeq;
   let acknowledged = 0;
   let isAckDue = false;

@@ -2,10 +2,10 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import { cleanMessage } from "../domain/clean-message.ts";
+import { sanitizeMessage } from "../domain/clean-message.ts";
 import { type WorkerFacts, WorkerFactsReader } from "../domain/story-facts.ts";
 import { readJsonLines } from "../wire/read-lines.ts";
-import { findAttemptNumbers, maxJournalLineBytes } from "./host-journal.ts";
+import { findJournalledAttempts, maxJournalLineBytes } from "./host-journal.ts";
 import type { MessageValidator } from "./receive-messages.ts";
 
 const journalled: ReadonlySet<unknown> = new Set([
@@ -23,7 +23,7 @@ const journalled: ReadonlySet<unknown> = new Set([
  */
 export async function readStoryFacts(folder: string, findProblem: MessageValidator): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();
-  for (const attempt of (await findAttemptNumbers(folder)).reverse()) {
+  for (const attempt of (await findJournalledAttempts(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);
     // Skip all but regular files: to open a FIFO at this path would block for ever.
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
@@ -34,7 +34,7 @@ export async function readStoryFacts(folder: string, findProblem: MessageValidat
     })) {
       if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
       lastSeq = message.seq;
-      facts.add(cleanMessage(message));
+      facts.add(sanitizeMessage(message));
     }
   }
   return facts.facts();

@@ -1,4 +1,4 @@
-import { type ConversationState, stateForJournalReplay } from "../domain/message-order.ts";
+import { type ConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
@@ -19,7 +19,7 @@ export type ArchiveReader = (
   limits: { readonly entries: number; readonly bytes: number; readonly nameBytes: number },
 ) => AsyncIterable<UnpackedEntry>;
 
-export interface VolumeDeps {
+export interface VolumeReaderDeps {
   readonly containers: Pick<Containers, "copyOut">;
   readonly readArchive: ArchiveReader;
   readonly findProblem: MessageValidator;
@@ -38,14 +38,14 @@ const maxBytes = 8 * 1024 ** 3;
  * incomplete last line.
  */
 export async function* readVolumeJournal(
-  { containers, readArchive, findProblem }: VolumeDeps,
+  { containers, readArchive, findProblem }: VolumeReaderDeps,
   { containerId, known }: { readonly containerId: string; readonly known: ConversationState },
   signal: AbortSignal,
 ): AsyncGenerator<readonly ReceivedLine[]> {
   const archive = containers.copyOut(containerId, journalPath, signal);
   for await (const entry of readArchive(archive, { entries: 1, bytes: maxBytes, nameBytes: 100 })) {
     if (entry.kind !== "file") continue;
-    yield* receiveMessages(entry.content, stateForJournalReplay(known), findProblem);
+    yield* receiveMessages(entry.content, conversationForJournalReplay(known), findProblem);
     return;
   }
 }

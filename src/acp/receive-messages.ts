@@ -1,11 +1,11 @@
 import {
   type AdapterMessage,
-  isKnownType,
+  isKnownMessageType,
   maxJsonDepthToHost,
   maxLineBytesToHost,
 } from "../domain/acp-messages.ts";
-import { cleanMessage } from "../domain/clean-message.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeMessage } from "../domain/clean-message.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import type { AcpMessage } from "../domain/generated/acp.ts";
 import {
   type ConversationState,
@@ -69,13 +69,13 @@ function receive(
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { kind: "violation", reason: "a line is not a JSON object" };
   const type = "type" in value ? value.type : undefined;
-  if (typeof type === "string" && !isKnownType(type))
+  if (typeof type === "string" && !isKnownMessageType(type))
     return withoutMessage(judgeUnknownMessage(known, value as Record<string, unknown>));
   const problem = findProblem(value);
-  if (problem !== null) return { kind: "violation", reason: cleanText(problem) };
+  if (problem !== null) return { kind: "violation", reason: sanitizeText(problem) };
   // The cast is safe: `findProblem` has just checked the value. Clean the message before `judgeMessage`,
   // which stores a part of it in the state.
-  const message = cleanMessage(value as AcpMessage);
+  const message = sanitizeMessage(value as AcpMessage);
   const verdict = judgeMessage(known, message);
   if (verdict.kind !== "new") return withoutMessage(verdict);
   return { kind: "message", message: message as AdapterMessage, conversationState: verdict.nextState, bytes };
@@ -85,6 +85,6 @@ function withoutMessage(verdict: MessageVerdict): ReceivedLine {
   if (verdict.kind === "new")
     throw new Error("A message of unknown type cannot change the state of the conversation");
   return verdict.kind === "violation"
-    ? { kind: "violation", reason: cleanText(verdict.reason) }
+    ? { kind: "violation", reason: sanitizeText(verdict.reason) }
     : { kind: verdict.kind };
 }

@@ -1,4 +1,4 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import { LineSplitter } from "../wire/line-cutter.ts";
@@ -27,10 +27,10 @@ export async function* followAdapterLog(
   const cutter = new LineSplitter(maxLineLength);
   let lastError = "";
   for await (const { stream, bytes } of execution.output) {
-    if (stream === "stderr") lastError = cleanText(Buffer.from(bytes).toString());
+    if (stream === "stderr") lastError = sanitizeText(Buffer.from(bytes).toString());
     else
       for (const line of cutter.split(bytes))
-        if (line) yield cleanText(Buffer.from(line).toString(), maxLineLength);
+        if (line) yield sanitizeText(Buffer.from(line).toString(), maxLineLength);
   }
   const exit = await execution.exit();
   // If the exit is lost, the container ended, which is the normal case.

@@ -1,5 +1,5 @@
 /** A clock and a source of random numbers, passed in so that a test can replace them. */
-export interface Timing {
+export interface ClockAndRandom {
   /** Returns monotonic time in milliseconds. */
   now(): number;
   /** Returns wall-clock time. */
@@ -11,7 +11,7 @@ export interface Timing {
 }
 
 /** The real clock and random numbers of this machine. */
-export const realTiming: Timing = {
+export const systemClockAndRandom: ClockAndRandom = {
   now: () => performance.now(),
   date: () => new Date(),
   random: () => Math.random(),

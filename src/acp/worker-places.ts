@@ -9,13 +9,13 @@ import { readJsonLines } from "../wire/read-lines.ts";
 import { openConversation } from "./conversation.ts";
 import { fetchStoredFile } from "./fetch-stored.ts";
 import { openHostJournal } from "./open-host-journal.ts";
-import type { VolumeDeps } from "./read-volume-journal.ts";
+import type { VolumeReaderDeps } from "./read-volume-journal.ts";
 import { openTaskRequestStore } from "./request-files.ts";
-import type { Timing } from "./timing.ts";
+import type { ClockAndRandom } from "./timing.ts";
 
-export interface WorkerChannelDeps extends VolumeDeps {
+export interface WorkerChannelDeps extends VolumeReaderDeps {
   readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut" | "copyIn">;
-  readonly timing: Timing;
+  readonly timing: ClockAndRandom;
   readonly swarmId: string;
   /** The folder of this swarm below `.aimi/swarms`. */
   readonly folder: string;

@@ -4,7 +4,7 @@ import { archiveRefusedError } from "./refusal.ts";
  * The bytes of an archive, read on demand and never buffered as a whole. The parameter `entry` is the name
  * that an error shows.
  */
-export interface ArchiveBytes {
+export interface ArchiveByteReader {
   /** Returns the next piece of at most `maxBytes` bytes, or undefined at the end of the archive. */
   next(maxBytes: number): Promise<Uint8Array | undefined>;
   /** Returns the next piece of at most `maxBytes` bytes. Refuses the archive if it has no more bytes. */
@@ -15,7 +15,7 @@ export interface ArchiveBytes {
   close(): Promise<void>;
 }
 
-export function archiveBytes(archive: AsyncIterable<Uint8Array>): ArchiveBytes {
+export function createArchiveByteReader(archive: AsyncIterable<Uint8Array>): ArchiveByteReader {
   const source = archive[Symbol.asyncIterator]();
   let piece: Uint8Array = new Uint8Array();
   return { next, take, read, skip, close };

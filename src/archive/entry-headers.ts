@@ -1,12 +1,12 @@
-import type { ArchiveBytes } from "./archive-bytes.ts";
+import type { ArchiveByteReader } from "./archive-bytes.ts";
 import { archiveRefusedError } from "./refusal.ts";
 import {
-  blockBytes,
   formatEntryName,
   isAllZeroBytes,
-  parseHeader,
-  parsePax,
+  parsePaxRecords,
+  parseTarHeader,
   type TarHeader,
+  tarBlockBytes,
 } from "./tar-header.ts";
 
 /** All header fields of one entry, combined from its header blocks. */
@@ -42,12 +42,12 @@ const preludes: ReadonlyMap<string, string> = new Map([
 
 /** Reads the headers of the next entry, up to its content. Returns undefined at the archive's proper end. */
 export async function readEntryHeader(
-  bytes: ArchiveBytes,
+  bytes: ArchiveByteReader,
   previous: string,
 ): Promise<EntryHeader | undefined> {
   const contentByPrelude = new Map<string, Uint8Array>();
   for (;;) {
-    const header = parseHeader(await bytes.read(blockBytes, previous));
+    const header = parseTarHeader(await bytes.read(tarBlockBytes, previous));
     if (!header) {
       if (["L", "K", "x"].some((type) => contentByPrelude.has(type)))
         throw archiveRefusedError(
@@ -72,7 +72,7 @@ export async function readEntryHeader(
       );
     const keptBytes = Math.min(header.size, maxPreludeBytes);
     contentByPrelude.set(header.type, await bytes.read(keptBytes, formatEntryName(header.name)));
-    await bytes.skip(header.size - keptBytes + paddingOf(header.size), formatEntryName(header.name));
+    await bytes.skip(header.size - keptBytes + paddingBytesAfter(header.size), formatEntryName(header.name));
   }
 }
 
@@ -80,20 +80,20 @@ export async function readEntryHeader(
  * Returns whether an entry is a plain file. A contiguous file, type 7, counts as one. A name with a slash at
  * its end is a folder: old programs mark folders only in this way.
  */
-export function isPlainFile({ type, name }: TarHeader): boolean {
+export function isRegularFileEntry({ type, name }: TarHeader): boolean {
   return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
 }
 
 /** Returns the number of padding bytes between an entry's content and the next block. */
-export function paddingOf(size: number): number {
-  return (blockBytes - (size % blockBytes)) % blockBytes;
+export function paddingBytesAfter(size: number): number {
+  return (tarBlockBytes - (size % tarBlockBytes)) % tarBlockBytes;
 }
 
 function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Uint8Array>): EntryHeader {
   const shown = formatEntryName(header.name);
   const none = new Uint8Array();
-  const pax = parsePax(contentByPrelude.get("x") ?? none, shown);
-  const paxOfAll = parsePax(contentByPrelude.get("g") ?? none, shown);
+  const pax = parsePaxRecords(contentByPrelude.get("x") ?? none, shown);
+  const paxOfAll = parsePaxRecords(contentByPrelude.get("g") ?? none, shown);
   // A path or size that applies to all following entries has no honest use.
   if (paxOfAll.path || paxOfAll.size !== undefined || paxOfAll.isSparse)
     throw archiveRefusedError(shown, "a global pax header sets a path or a size");
@@ -103,7 +103,7 @@ function joinHeaders(header: TarHeader, contentByPrelude: ReadonlyMap<string, Ui
     ...header,
     name: pax.path ?? (longName ? withoutEnd(longName) : header.name),
     size: pax.size ?? header.size,
-    isSparse: header.type === "S" || (pax.isSparse && isPlainFile(header)),
+    isSparse: header.type === "S" || (pax.isSparse && isRegularFileEntry(header)),
   };
 }
 
@@ -112,8 +112,8 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
 }
 
 /** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
-async function readEnd(bytes: ArchiveBytes, previous: string): Promise<void> {
-  if (!isAllZeroBytes(await bytes.read(blockBytes, previous)))
+async function readEnd(bytes: ArchiveByteReader, previous: string): Promise<void> {
+  if (!isAllZeroBytes(await bytes.read(tarBlockBytes, previous)))
     throw archiveRefusedError(previous, "the archive has one block of zeros after the entry instead of two");
 
   let left = maxTailBytes;

@@ -15,7 +15,7 @@ export function parseEntryPath(name: Uint8Array): string {
   if (name.length === 0) throw refuse("the name is empty");
   if (name.includes(0)) throw refuse("the name contains a NUL character");
 
-  const oddity = findUnprintableName(name);
+  const oddity = findUnprintableNameReason(name);
   if (oddity) throw refuse(oddity);
   const written = decode(name) ?? "";
   if (written === "." || written === "./") return "";
@@ -41,7 +41,7 @@ export function findPathLengthProblem(
 }
 
 /** Returns the reason why a name cannot be shown or typed; undefined for a name without this problem. */
-export function findUnprintableName(name: Uint8Array): string | undefined {
+export function findUnprintableNameReason(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
   if (/[\r\n\t]/.test(written) || hasControlCharacters(written.replaceAll("\0", "")))
@@ -68,7 +68,7 @@ interface FolderClaim {
  * Either the folders to create for a path's entry, the outermost first, or the limit that the archive
  * exceeds.
  */
-export type PathClaimResult = { readonly newFolders: readonly string[] } | { readonly excess: string };
+export type PathRegistrationResult = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
 /**
  * Maximum number of characters in all remembered names of an archive together. Each part of a path counts
@@ -85,7 +85,7 @@ export function createPathRegistry({
   entries,
 }: {
   readonly entries: number;
-}): (path: string, kind: "leaf" | "folder") => PathClaimResult {
+}): (path: string, kind: "leaf" | "folder") => PathRegistrationResult {
   let claimed = 0;
   let charactersLeft = maxNameCharacters;
   const root: FolderClaim = { hasOwnEntry: false };

@@ -1,13 +1,13 @@
-import { type ArchiveBytes, archiveBytes } from "./archive-bytes.ts";
-import { type EntryHeader, isPlainFile, paddingOf, readEntryHeader } from "./entry-headers.ts";
+import { type ArchiveByteReader, createArchiveByteReader } from "./archive-bytes.ts";
+import { type EntryHeader, isRegularFileEntry, paddingBytesAfter, readEntryHeader } from "./entry-headers.ts";
 import {
   createPathRegistry,
   findPathLengthProblem,
-  findUnprintableName,
+  findUnprintableNameReason,
   parseEntryPath,
 } from "./entry-path.ts";
 import { archiveRefusedError } from "./refusal.ts";
-import { blockBytes, formatEntryName } from "./tar-header.ts";
+import { formatEntryName, tarBlockBytes } from "./tar-header.ts";
 
 /** Maximum sizes of one archive. */
 export interface ArchiveLimits {
@@ -74,7 +74,7 @@ export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
   { limits, onLeftOut }: ReadArchiveOptions,
 ): AsyncGenerator<ArchiveEntry> {
-  const bytes = archiveBytes(archive);
+  const bytes = createArchiveByteReader(archive);
   const claim = createPathRegistry(limits);
   let bytesLeft = limits.bytes;
   let passedOverLeft = passedOverShare * limits.bytes;
@@ -97,7 +97,7 @@ export async function* readArchive(
         const newFolders = [...announce(verdict.path), ...verdict.newFolders];
         yield { ...verdict, newFolders, mode: maskMode(verdict.kind, header.mode), size, content };
         rest.isOver = true;
-        await bytes.skip(rest.bytes + paddingOf(size), path);
+        await bytes.skip(rest.bytes + paddingBytesAfter(size), path);
         continue;
       }
 
@@ -113,7 +113,7 @@ export async function* readArchive(
       if (isLast) return;
       passedOverLeft -= header.size;
       if (header.type === "S" && header.isContinued) await skipSparseMap();
-      await bytes.skip(header.size + paddingOf(header.size), path);
+      await bytes.skip(header.size + paddingBytesAfter(header.size), path);
     }
   } finally {
     await bytes.close();
@@ -173,9 +173,9 @@ export async function* readArchive(
     for (let isContinued = true; isContinued; ) {
       // The header does not say how long the map of a sparse file is. Count the map as content, because it
       // could otherwise go on for ever.
-      if (blockBytes > bytesLeft) throw archiveRefusedError(path, tooMuch(limits));
-      bytesLeft -= blockBytes;
-      isContinued = (await bytes.read(blockBytes, path))[504] !== 0;
+      if (tarBlockBytes > bytesLeft) throw archiveRefusedError(path, tooMuch(limits));
+      bytesLeft -= tarBlockBytes;
+      isContinued = (await bytes.read(tarBlockBytes, path))[504] !== 0;
     }
   }
 }
@@ -191,7 +191,7 @@ function findUnnamed(
   const surround = "./".length + "/".length;
   if (name.length > nameBytes + surround)
     return { kind: "missed", reason: `the name is longer than ${nameBytes} bytes` };
-  const oddity = findUnprintableName(name);
+  const oddity = findUnprintableNameReason(name);
   return oddity === undefined ? undefined : { kind: "barred", reason: oddity };
 }
 
@@ -205,7 +205,7 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
   if (header.isSparse) return { other: "a sparse file" };
   const { type, size } = header;
   const other = linksAndDevices.get(type);
-  const isFile = isPlainFile(header);
+  const isFile = isRegularFileEntry(header);
   if (!isFile && !other && type !== "5" && type !== "0")
     throw archiveRefusedError(path, `the entry has the unknown type ${JSON.stringify(type)}`);
   // Programs disagree on whether such an entry has content, and so on where the next header starts.
@@ -224,7 +224,7 @@ function maskMode(kind: "file" | "folder", mode: number): number {
 }
 
 async function* contentOf(
-  bytes: ArchiveBytes,
+  bytes: ArchiveByteReader,
   rest: { bytes: number; isOver: boolean },
   path: string,
 ): AsyncGenerator<Uint8Array> {

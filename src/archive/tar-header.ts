@@ -1,7 +1,7 @@
 import { archiveRefusedError } from "./refusal.ts";
 
 /** Size of a tar block in bytes. Headers and content begin at a multiple of this size. */
-export const blockBytes = 512;
+export const tarBlockBytes = 512;
 
 /** The fields of one header block of a tar archive. */
 export interface TarHeader {
@@ -32,7 +32,7 @@ const sparseName = "GNU.sparse.name";
 const checksumField = { from: 148, to: 156 };
 
 /** Parses a header block. Returns undefined for a block of zeros, which marks the end of an archive. */
-export function parseHeader(block: Uint8Array): TarHeader | undefined {
+export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
   if (isAllZeroBytes(block)) return undefined;
 
   const shown = formatEntryName(upToNul(block.subarray(0, 100)).text);
@@ -54,7 +54,7 @@ export function parseHeader(block: Uint8Array): TarHeader | undefined {
 }
 
 /** Parses the records of a pax header. Each record has the form `<length> <key>=<value>\n`. */
-export function parsePax(content: Uint8Array, entry: string): PaxRecords {
+export function parsePaxRecords(content: Uint8Array, entry: string): PaxRecords {
   const honoured = new Map<string, Uint8Array>();
   let isSparse = false;
   for (let start = 0; start < content.length; ) {

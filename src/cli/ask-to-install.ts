@@ -6,7 +6,11 @@ import type { Output } from "./output.ts";
  * Asks the user before swarm installs missing Debian packages. Without a terminal, the command requires
  * `--yes`.
  */
-export async function askToInstall(output: Output, engine: PrivateEngine, yes: boolean): Promise<boolean> {
+export async function askToInstallPackages(
+  output: Output,
+  engine: PrivateEngine,
+  yes: boolean,
+): Promise<boolean> {
   const packages = await engine.missingPackages();
   if (packages.length === 0) return true;
   output.note(`The private engine needs Debian packages: ${packages.join(", ")}`);

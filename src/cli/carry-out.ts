@@ -1,16 +1,16 @@
 import { setFlagsFromString } from "node:v8";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
 import type { Reason } from "../domain/generated/swarm-state.ts";
-import { reportName } from "../domain/report-name.ts";
-import { needsHuman } from "../domain/retry-policy.ts";
+import { reportFileName } from "../domain/report-name.ts";
+import { needsUser } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmRunCallbacks } from "./composition.ts";
 import { callAtTime, type UnattendedOptions } from "./night.ts";
 import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
-import { outcomeOf } from "./swarm-outcome.ts";
+import { exitCodeAndNextCommand } from "./swarm-outcome.ts";
 
 /** How long agents may take to end their turn after the first Ctrl-C, in milliseconds. */
 const graceMs = 60_000;
@@ -21,7 +21,7 @@ const graceMs = 60_000;
 const nightGraceMs = 10 * 60_000;
 
 /** A worker that needs the user's attention, and the reason. */
-export interface AttentionNeeded {
+export interface WorkerNeedingAttention {
   readonly worker: string;
   readonly why: string;
 }
@@ -36,7 +36,7 @@ export async function runWithProgress<Result>(
   {
     until,
     onNeeded,
-  }: Pick<UnattendedOptions, "until"> & { readonly onNeeded?: (needed: AttentionNeeded) => void } = {
+  }: Pick<UnattendedOptions, "until"> & { readonly onNeeded?: (needed: WorkerNeedingAttention) => void } = {
     until: null,
   },
 ): Promise<Result> {
@@ -78,8 +78,8 @@ export async function runWithProgress<Result>(
       emit(event) {
         board.event(event);
         const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
-        if (event.event === "ended" && needsHuman(code))
-          onNeeded?.({ worker: event.worker ?? "", why: cleanText(`${code}: ${message}`, 1_000) });
+        if (event.event === "ended" && needsUser(code))
+          onNeeded?.({ worker: event.worker ?? "", why: sanitizeText(`${code}: ${message}`, 1_000) });
       },
       onMessage: (worker, message) => board.message(worker.slug, message),
       ...{ halt: halt.signal, stopNow: stopNow.signal, signal: new AbortController().signal },
@@ -90,12 +90,12 @@ export async function runWithProgress<Result>(
 }
 
 /** Prints how a swarm ended, and returns the command's exit code. */
-export function reportEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
+export function reportSwarmEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
     ...resultLines(state),
-    `report  .aimi/reports/${reportName(state)}.md and .html`,
+    `report  .aimi/reports/${reportFileName(state)}.md and .html`,
   ]);
-  const { exit, next } = outcomeOf(state);
+  const { exit, next } = exitCodeAndNextCommand(state);
   output.next(next);
   return exit;
 }

@@ -1,8 +1,8 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
-import { nothingToRun } from "./nothing-to-run.ts";
+import { explainNothingToRun } from "./nothing-to-run.ts";
 import { alignTable } from "./table.ts";
 
 type PlannedTask = Pick<
@@ -37,8 +37,8 @@ export async function chooseTasks(
     });
   const { tasks } = await swarm.plan({ files: [], again: again === true, strict: strict === true });
   if (!tasks.some(({ action }) => action === "run")) {
-    const { why, next } = nothingToRun(tasks, []);
-    output.note(`Nothing to carry out: ${cleanText(why, 300)}.`);
+    const { why, next } = explainNothingToRun(tasks, []);
+    output.note(`Nothing to carry out: ${sanitizeText(why, 300)}.`);
     output.next(next);
     return [];
   }
@@ -48,7 +48,7 @@ export async function chooseTasks(
     const answer = await output.ask(
       "Which task files? Type numbers (1,3 or 1-4), names, or a for all; press only Enter for none:",
     );
-    const choice = parseChoice(answer ?? "", tasks);
+    const choice = parseTaskChoice(answer ?? "", tasks);
     if (choice.kind === "chosen") return choice.files;
     if (choice.kind === "none") {
       output.next(
@@ -67,17 +67,17 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
   return alignTable(
     tasks.map(({ slug, title, branch, action, why, stories }, index) => [
       `${index + 1}`.padStart(`${tasks.length}`.length),
-      cleanText(slug),
-      cleanText(title, 60),
-      cleanText(branch, 60),
+      sanitizeText(slug),
+      sanitizeText(title, 60),
+      sanitizeText(branch, 60),
       stories.length === 1 ? "1 story" : `${stories.length} stories`,
-      action === "skip" ? `skipped: ${cleanText(why)}` : "",
+      action === "skip" ? `skipped: ${sanitizeText(why)}` : "",
     ]),
   );
 }
 
 /** Parses the user's answer: numbers, ranges and slugs in any order, or `a` for all tasks that can run. */
-export function parseChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
+export function parseTaskChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
   const words = answer
     .trim()
     .split(/[\s,]+/)
@@ -118,8 +118,8 @@ function one(
   task: PlannedTask | undefined,
   otherwise: string,
 ): readonly PlannedTask[] | string {
-  if (!task) return `${cleanText(word, 60)}: ${otherwise}`;
-  return task.action === "run" ? [task] : `${cleanText(task.slug)}: ${cleanText(task.why)}`;
+  if (!task) return `${sanitizeText(word, 60)}: ${otherwise}`;
+  return task.action === "run" ? [task] : `${sanitizeText(task.slug)}: ${sanitizeText(task.why)}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from "./command.ts";
 import { imageCommands, sandboxCommands } from "./sandbox-commands.ts";
 import { scheduleCommands } from "./schedule-commands.ts";
-import { engineFlag, flagSettings, oldStartFlags, settingFlags } from "./setting-flags.ts";
+import { deprecatedStartFlags, engineFlag, settingFlags, settingsFromFlags } from "./setting-flags.ts";
 import {
   againFlag,
   detachFlag,
@@ -31,7 +31,7 @@ export const commands: readonly Command[] = [
       ["--yes", "install missing Debian packages without asking"],
       engineFlag,
     ],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/doctor.ts")).doctorCommand,
   },
   {
@@ -45,7 +45,7 @@ export const commands: readonly Command[] = [
       ...settingFlags,
     ],
     takesProgram: true,
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/plan.ts")).planCommand,
   },
   {
@@ -54,7 +54,7 @@ export const commands: readonly Command[] = [
     description: "carry out task files, each in its own sealed sandbox; the results are verified branches",
     options: startCommandFlags,
     takesProgram: true,
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/start.ts")).startCommand,
   },
   {
@@ -78,7 +78,7 @@ export const commands: readonly Command[] = [
       ...ownerFlags,
     ],
     takesProgram: true,
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/run.ts")).swarmRunCommand,
   },
   {
@@ -87,7 +87,7 @@ export const commands: readonly Command[] = [
     description: "continue the workers of this swarm that have neither completed nor failed",
     options: [...unattendedFlags, detachFlag, ...ownerFlags],
     takesProgram: true,
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/start.ts")).resumeCommand,
   },
   {
@@ -103,7 +103,7 @@ export const commands: readonly Command[] = [
       ...ownerFlags,
     ],
     takesProgram: true,
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/start.ts")).retryCommand,
   },
   {
@@ -340,7 +340,7 @@ export const commands: readonly Command[] = [
         description: "show the value and the origin of each setting",
         options: settingFlags,
         takesProgram: true,
-        settings: flagSettings,
+        settings: settingsFromFlags,
         load: async () => (await import("./commands/config.ts")).configExplainCommand,
       },
     ],
@@ -367,11 +367,11 @@ export const commands: readonly Command[] = [
       ...unattendedFlags,
       ["--swarm-id <id>", ""],
       ...ownerFlags,
-      ...oldStartFlags,
+      ...deprecatedStartFlags,
     ],
     takesProgram: true,
-    settings: flagSettings,
-    load: async () => (await import("./commands/start.ts")).ownCommand,
+    settings: settingsFromFlags,
+    load: async () => (await import("./commands/start.ts")).backgroundOwnerCommand,
   },
   // The commands' former names, from before `swarm state` existed.
   ...stateCommands

@@ -12,7 +12,7 @@ import type { SwarmPlan } from "../domain/plan.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import type { SandboxDanger } from "../domain/sandbox-spec.ts";
 import type { ExplainedSetting, SettingsFile } from "../domain/settings.ts";
-import type { ContainerChange, ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
+import type { ContainerRecord, RecordChange, SwarmState } from "../domain/swarm-state.ts";
 import type { SwarmStatus } from "../domain/swarm-status.ts";
 import type { ImageOperations } from "../image/image-operations.ts";
 import type { InstalledPlugin, PluginReport } from "../ports/claude-code.ts";
@@ -28,7 +28,7 @@ import type { TaskRunResult } from "../sandbox/run-task.ts";
 import type { CheckedState } from "../swarm/check-state.ts";
 import type { CleanUpResult } from "../swarm/clean-up.ts";
 import type { InitializedFile } from "../swarm/init-project.ts";
-import type { MadeTask, NewTaskRequest } from "../swarm/make-task.ts";
+import type { CreatedTask, NewTaskRequest } from "../swarm/make-task.ts";
 import type { RepairResult } from "../swarm/repair-state.ts";
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { SwarmEvent, Worker } from "../swarm/swarm-deps.ts";
@@ -52,7 +52,7 @@ export interface CommandOperations {
    * Returns a task file whose only story is the prompt. Writes the file unless an earlier call with the same
    * prompt has written it.
    */
-  makeTask(request: NewTaskRequest): Promise<MadeTask>;
+  makeTask(request: NewTaskRequest): Promise<CreatedTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
   /** Returns the recorded state of the swarm; null if there is none. */
@@ -62,7 +62,7 @@ export interface CommandOperations {
   addContainer(
     container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
   ): Promise<ContainerRecord>;
-  updateContainer(name: string, change: ContainerChange): Promise<ContainerRecord>;
+  updateContainer(name: string, change: RecordChange): Promise<ContainerRecord>;
   removeContainer(name: string): Promise<void>;
   cleanupState(): Promise<number>;
   repairState(rebind: "moved" | "copied" | null): Promise<RepairResult>;
@@ -73,7 +73,7 @@ export interface CommandOperations {
   images(): Promise<ImageOperations>;
   swarm(): SwarmOperations;
   watch(): WatchOperations;
-  upkeep(): UpkeepOperations;
+  upkeep(): StatusAndCleanupOperations;
   merging(): MergeOperations;
   schedule(): ScheduleOperations;
 }
@@ -134,7 +134,7 @@ export interface SwarmRunCallbacks {
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   /** Called when the state file contains the workers' records. */
   readonly onBegun: (state: SwarmState) => void;
-  /** Aborts with a `Halt` as its reason. The owner then starts no more workers and asks agents to stop. */
+  /** Aborts with a `HaltRequest` as its reason. The owner then starts no more workers and asks agents to stop. */
   readonly halt: AbortSignal;
   /** Aborts to stop all containers at once. */
   readonly stopNow: AbortSignal;
@@ -251,7 +251,7 @@ export interface CleanupRequest {
 }
 
 /** Operations that keep a swarm's records consistent with the engine. */
-export interface UpkeepOperations {
+export interface StatusAndCleanupOperations {
   /**
    * Compares the swarm's records with the engine, and corrects the records if no owner runs. Returns null if
    * no swarm is recorded.
@@ -348,4 +348,4 @@ export interface SandboxOperations {
 type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
 /** Creates the operations for one command, with the settings that the command's flags set. */
-export type ComposeOperations = (flags: SettingsFile) => CommandOperations;
+export type CreateCommandOperations = (flags: SettingsFile) => CommandOperations;

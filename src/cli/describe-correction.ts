@@ -25,7 +25,7 @@ export function describeCorrection({ from, action }: Correction): string {
  * Describes a difference and who corrects it: swarm has already done so, the owner will do so, or the user
  * must type a command.
  */
-export function describeShown(
+export function describeShownCorrection(
   correction: ShownCorrection,
   { ownerPid, isOwnEngine }: { readonly ownerPid: number | null; readonly isOwnEngine: boolean },
 ): string {

@@ -1,10 +1,10 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { exitCodes } from "../domain/exit-codes.ts";
 import { hasUnendedWorkers } from "../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
 import type { PlanRequest } from "./composition.ts";
-import { nothingToRun } from "./nothing-to-run.ts";
+import { explainNothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
 /** Starts an owner in the background, and waits until the owner's swarm has begun. */
@@ -18,9 +18,9 @@ export async function startDetachedOwner(
     const known = planned.files.length === 0 ? (await swarm.upkeep().recordedStatus())?.swarm : null;
     const isLeft = known != null && hasUnendedWorkers(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
-      const { why, next } = nothingToRun(plan.tasks, planned.files);
-      output.result({ swarm: null }, () => [`Nothing to carry out: ${cleanText(why, 300)}.`]);
-      output.next(cleanText(next, 300));
+      const { why, next } = explainNothingToRun(plan.tasks, planned.files);
+      output.result({ swarm: null }, () => [`Nothing to carry out: ${sanitizeText(why, 300)}.`]);
+      output.next(sanitizeText(next, 300));
       return exitCodes.done;
     }
   }
@@ -48,7 +48,9 @@ function withoutDetach(words: readonly string[]): string[] {
  * Makes the internal command `own <verb> …`, which runs as the background owner. The owner reports to its
  * parent process when the swarm begins or fails to begin.
  */
-export function createOwnCommand(verbs: Readonly<Record<string, CommandHandler>>): CommandHandler {
+export function createBackgroundOwnerCommand(
+  verbs: Readonly<Record<string, CommandHandler>>,
+): CommandHandler {
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)

@@ -1,5 +1,5 @@
 import { describeGatewayTransport } from "../domain/agent-reach.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatCount } from "../domain/count-of.ts";
 import { describeDeniedRequest } from "../domain/denied-words.ts";
 import { formatDuration } from "../domain/duration.ts";
@@ -21,7 +21,7 @@ const maxLength = 1_000;
 export function describeEventFacts({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
   const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
-  return cleanText(words, maxLength);
+  return sanitizeText(words, maxLength);
 }
 
 const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(

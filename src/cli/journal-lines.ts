@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatBytes, formatDuration } from "../domain/duration.ts";
 import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 
@@ -7,19 +7,19 @@ const indent = " ".repeat("00:00:00  ".length);
 const maxLength = 2_000;
 
 /** Renders a message of a worker's journal. A heading precedes each new attempt or day. Times are in UTC. */
-export function journalLines(message: JournalledMessage, before: JournalledMessage | null): string[] {
+export function renderJournalMessage(message: JournalledMessage, before: JournalledMessage | null): string[] {
   const [day = "", time = ""] = message.timestamp.split("T");
   const isNew = before?.attempt !== message.attempt || !before.timestamp.startsWith(day);
   const [first = "", ...more] = describe(message);
   return [
-    ...(isNew ? [`attempt ${message.attempt}, ${cleanText(day)} UTC`] : []),
-    `${cleanText(time).slice(0, 8)}  ${first}`,
+    ...(isNew ? [`attempt ${message.attempt}, ${sanitizeText(day)} UTC`] : []),
+    `${sanitizeText(time).slice(0, 8)}  ${first}`,
     ...more.map((line) => indent + line),
   ];
 }
 
 /** Returns the ID of the story that a message is about; null if the message is about the worker. */
-export function storyOf(message: JournalledMessage): string | null {
+export function storyIdOf(message: JournalledMessage): string | null {
   return "storyId" in message.payload ? message.payload.storyId : null;
 }
 
@@ -29,7 +29,7 @@ function describe(message: JournalledMessage): string[] {
       return progressOf(message.payload);
     case "activity": {
       const { storyId, kind, summary } = message.payload;
-      return [`${cleanText(storyId)}  ${cleanText(kind)}: ${cleanText(summary)}`];
+      return [`${sanitizeText(storyId)}  ${sanitizeText(kind)}: ${sanitizeText(summary)}`];
     }
     case "usage": {
       const { storyId, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } =
@@ -37,21 +37,21 @@ function describe(message: JournalledMessage): string[] {
       const cost = costUsd === undefined ? "" : `, $${costUsd.toFixed(2)}`;
       const cached = cacheReadTokens > 0 ? ` (${cacheReadTokens} from the cache)` : "";
       const taken = inputTokens + cacheReadTokens + cacheWriteTokens;
-      return [`${cleanText(storyId)}  tokens so far: ${taken} in${cached}, ${outputTokens} out${cost}`];
+      return [`${sanitizeText(storyId)}  tokens so far: ${taken} in${cached}, ${outputTokens} out${cost}`];
     }
     case "checkpoint": {
       const { storyId, commit, bundle, bytes } = message.payload;
       const stored = bundle === null ? "no new commits" : formatBytes(bytes);
-      return [`${cleanText(storyId)}  stored up to commit ${commit.slice(0, 10)}, ${stored}`];
+      return [`${sanitizeText(storyId)}  stored up to commit ${commit.slice(0, 10)}, ${stored}`];
     }
     case "completion": {
       const { status, head, errors } = message.payload;
       const at = head === null ? "" : ` at commit ${head.slice(0, 10)}`;
-      return [`worker ${cleanText(status)}${at}`, ...errors.flatMap(linesOf)];
+      return [`worker ${sanitizeText(status)}${at}`, ...errors.flatMap(linesOf)];
     }
     case "error": {
       const [first = "", ...more] = linesOf(message.payload.message);
-      return [`worker cannot continue, ${cleanText(message.payload.code)}: ${first}`, ...more];
+      return [`worker cannot continue, ${sanitizeText(message.payload.code)}: ${first}`, ...more];
     }
   }
 }
@@ -66,7 +66,7 @@ function progressOf({
   failedWork,
 }: StoryProgress): string[] {
   const [first = "", ...more] = linesOf(reason?.message ?? output);
-  const code = reason ? `, ${cleanText(reason.code)}` : "";
+  const code = reason ? `, ${sanitizeText(reason.code)}` : "";
   const made =
     commit === undefined
       ? ""
@@ -75,7 +75,7 @@ function progressOf({
         : `, commit ${commit.slice(0, 10)}`;
   const summary = first === "" ? "" : `: ${first}`;
   return [
-    `${cleanText(storyId)}  ${cleanText(status).replace("_", " ")}${code}${made}${summary}`,
+    `${sanitizeText(storyId)}  ${sanitizeText(status).replace("_", " ")}${code}${made}${summary}`,
     ...more,
     ...(reason && output !== "" && output !== reason.message ? linesOf(output) : []),
     ...(checks ?? []).flatMap(checkLines),
@@ -86,7 +86,7 @@ function progressOf({
 function checkLines({ command, exitCode, durationMs, output }: CheckResult): string[] {
   const how = exitCode === null ? "ended by its time limit" : `exit ${exitCode}`;
   return [
-    `check ${cleanText(command)}: ${how}, ${formatDuration(durationMs)}`,
+    `check ${sanitizeText(command)}: ${how}, ${formatDuration(durationMs)}`,
     ...linesOf(output).map((line) => `| ${line}`),
   ];
 }
@@ -94,5 +94,5 @@ function checkLines({ command, exitCode, durationMs, output }: CheckResult): str
 /** Splits a text into lines; an empty text has none. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
-  return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => cleanText(line, maxLength));
+  return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => sanitizeText(line, maxLength));
 }

@@ -1,5 +1,5 @@
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isSandboxOver } from "../domain/judge-sandbox.ts";
+import { hasSandboxEndedForGood } from "../domain/judge-sandbox.ts";
 
 type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
 
@@ -7,18 +7,18 @@ type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "ex
  * Suggests the next command after `swarm sandbox ls`. `records` begins with the newest sandbox; destroyed
  * sandboxes are ignored.
  */
-export function nextSandboxStep(records: readonly Listed[]): string {
+export function suggestNextSandboxCommand(records: readonly Listed[]): string {
   const present = records.filter(({ status }) => status !== "destroyed");
   const [latest] = present;
   const ready = present.find(
-    (record) => !isSandboxOver(record) && record.container !== null && record.execution === null,
+    (record) => !hasSandboxEndedForGood(record) && record.container !== null && record.execution === null,
   );
   // Without `--sandbox`, `swarm sandbox run` uses the latest sandbox.
   if (ready !== undefined)
     return ready === latest ? "`swarm sandbox run FILE`" : `\`swarm sandbox run --sandbox ${ready.id} FILE\``;
-  const busy = present.find((record) => !isSandboxOver(record) && record.execution !== null);
+  const busy = present.find((record) => !hasSandboxEndedForGood(record) && record.execution !== null);
   if (busy !== undefined) return `\`swarm sandbox logs -f ${busy.id}\` shows the output of the running task`;
-  const making = present.find((record) => !isSandboxOver(record));
+  const making = present.find((record) => !hasSandboxEndedForGood(record));
   if (making !== undefined) return "run `swarm sandbox ls` again: a sandbox is being created";
   return latest === undefined
     ? "`swarm sandbox up`"

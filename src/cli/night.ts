@@ -1,5 +1,5 @@
 import { SwarmError } from "../domain/errors.ts";
-import { parseNightEnd } from "../domain/night-end.ts";
+import { parseUnattendedEndTime } from "../domain/night-end.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 
 /** The user's choices for a swarm that runs unattended. */
@@ -32,7 +32,7 @@ export function parseUnattendedOptions(
 }
 
 function untilIn(text: string): NonNullable<UnattendedOptions["until"]> {
-  const at = parseNightEnd(text, new Date());
+  const at = parseUnattendedEndTime(text, new Date());
   if (at !== null) return { at, text };
   const expected = "a time of day such as 07:00, or a duration such as 6h, at most 24h";
   throw new SwarmError("INVALID_VALUE", { name: "--until", value: text, expected });

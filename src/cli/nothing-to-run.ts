@@ -8,7 +8,7 @@ type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
  * Explains why a plan has nothing to run, and suggests the next command. `named` are the files on the user's
  * command line.
  */
-export function nothingToRun(
+export function explainNothingToRun(
   tasks: readonly PlannedTask[],
   named: readonly string[],
 ): { readonly why: string; readonly next: string } {

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { styleText } from "node:util";
-import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import type { SwarmError } from "../domain/errors.ts";
 import type { OutputChunk } from "../ports/containers.ts";
 import type { LiveLines } from "./board/live-lines.ts";
@@ -100,7 +100,7 @@ export interface OutputOptions {
   readonly signal: AbortSignal;
 }
 
-export function openOutput({
+export function createOutput({
   json,
   forAgent,
   progress,
@@ -161,9 +161,9 @@ export function openOutput({
     async during(title, work) {
       if (progress === "tty") return duringOnTerminal(stderr, title, work);
       const show = (step: string): void => {
-        if (progress === "plain") stderr.write(`${cleanText(step)}\n`);
+        if (progress === "plain") stderr.write(`${sanitizeText(step)}\n`);
         if (progress === "json")
-          stderr.write(`${JSON.stringify({ event: "step", step: cleanText(step) })}\n`);
+          stderr.write(`${JSON.stringify({ event: "step", step: sanitizeText(step) })}\n`);
       };
       return work(show);
     },
@@ -187,7 +187,7 @@ export function openOutput({
       if (json) return;
       const target = stream === "stdout" ? stdout : stderr;
       // A program in a sandbox must not control the user's terminal with escape sequences.
-      const shown = target.isTTY ? cleanLines(Buffer.from(bytes).toString()) : bytes;
+      const shown = target.isTTY ? sanitizeLines(Buffer.from(bytes).toString()) : bytes;
       await written(target, shown);
     },
 
@@ -241,7 +241,7 @@ export function progressMode(
 }
 
 /** Whether the user's locale can show more than ASCII. */
-export function hasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
+export function localeHasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
 }
 
@@ -274,7 +274,7 @@ async function duringOnTerminal<Result>(
         title,
         task: async (_context, task) => {
           const value = await work((step) => {
-            task.output = cleanText(step);
+            task.output = sanitizeText(step);
           });
           result = { value };
         },

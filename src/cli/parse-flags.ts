@@ -6,7 +6,7 @@ import type { CommandOptions, Flag } from "./command.ts";
 export function parseFlags(flags: readonly Flag[], words: readonly string[]): CommandOptions {
   const parser = new Parser().exitOverride().configureOutput({ writeErr: () => {} });
   parser.helpOption(false).allowExcessArguments(false);
-  for (const flag of flags) parser.addOption(optionOf(flag));
+  for (const flag of flags) parser.addOption(toCommanderOption(flag));
   try {
     return parser.parse([...words], { from: "user" }).opts();
   } catch (error) {
@@ -21,7 +21,7 @@ export function toUsageError(error: unknown): unknown {
   return new SwarmError("USAGE", { message }, error);
 }
 
-export function optionOf([flags, description, how]: Flag): Option {
+export function toCommanderOption([flags, description, how]: Flag): Option {
   const option = new Option(flags, description).hideHelp(how === "old");
   const gather = (value: string, before: unknown): string[] => [
     ...(Array.isArray(before) ? before : []),

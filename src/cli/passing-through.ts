@@ -6,13 +6,13 @@ import type { Output } from "./output.ts";
  * The exit codes if swarm fails, or if the sandbox cannot start the program. `docker run` uses the same
  * codes.
  */
-export const passThroughCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
+export const passThroughExitCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
 /**
  * Runs `work`, which returns the exit code of a program in a sandbox. If `work` throws an expected error,
  * prints the error and returns an exit code that programs rarely use.
  */
-export async function withPassThroughCodes(
+export async function withPassThroughExitCodes(
   output: Pick<Output, "fail">,
   work: () => Promise<number>,
 ): Promise<number> {
@@ -21,13 +21,13 @@ export async function withPassThroughCodes(
   } catch (error) {
     if (!(error instanceof SwarmError)) throw error;
     output.fail(error);
-    return passThroughExitCodeOf(error);
+    return passThroughExitCodeForError(error);
   }
 }
 
-export function passThroughExitCodeOf({ code, exitCode }: SwarmError): number {
-  if (code === "PROGRAM_NOT_FOUND") return passThroughCodes.notFound;
-  if (code === "PROGRAM_NOT_EXECUTABLE") return passThroughCodes.notExecutable;
+export function passThroughExitCodeForError({ code, exitCode }: SwarmError): number {
+  if (code === "PROGRAM_NOT_FOUND") return passThroughExitCodes.notFound;
+  if (code === "PROGRAM_NOT_EXECUTABLE") return passThroughExitCodes.notExecutable;
   if (code === "OUTPUTS_INCOMPLETE" || exitCode === exitCodes.limited) return exitCode;
-  return passThroughCodes.ours;
+  return passThroughExitCodes.ours;
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { type ExitCode, exitCodes } from "../domain/exit-codes.ts";
 import { toJson } from "./to-json.ts";
 
-export interface FailureOptions {
+export interface ReportFailureOptions {
   readonly json: boolean;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
@@ -15,7 +15,7 @@ export interface FailureOptions {
 }
 
 /** Prints an error and returns the exit code. If the error is not a `SwarmError`, reports a bug in swarm. */
-export function reportFailure(error: unknown, options: FailureOptions): ExitCode {
+export function reportFailure(error: unknown, options: ReportFailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
   printExpectedError(error, options);
   return error.exitCode;
@@ -24,23 +24,26 @@ export function reportFailure(error: unknown, options: FailureOptions): ExitCode
 /** Prints an expected error to stderr. With `--json`, also prints a document to stdout. */
 export function printExpectedError(
   error: SwarmError,
-  { json, stdout, stderr }: Pick<FailureOptions, "json" | "stdout" | "stderr">,
+  { json, stdout, stderr }: Pick<ReportFailureOptions, "json" | "stdout" | "stderr">,
 ): void {
   if (json) stdout.write(`${toJson({ error: error.report() })}\n`);
-  stderr.write(`error ${error.code}: ${cleanText(error.message, 2000)}\n`);
-  if (error.hint) stderr.write(`hint: ${cleanText(error.hint, 2000)}\n`);
+  stderr.write(`error ${error.code}: ${sanitizeText(error.message, 2000)}\n`);
+  if (error.hint) stderr.write(`hint: ${sanitizeText(error.hint, 2000)}\n`);
 }
 
-function reportBug(error: unknown, { json, stdout, stderr, reportFolder, now }: FailureOptions): ExitCode {
+function reportBug(
+  error: unknown,
+  { json, stdout, stderr, reportFolder, now }: ReportFailureOptions,
+): ExitCode {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const file = join(reportFolder, `bug-${now.toISOString().replace(/[:.]/g, "-")}.txt`);
   const isSaved = save(file, `${now.toISOString()} node ${process.version}\n${trace}\n`);
   const message = error instanceof Error ? error.message : String(error);
   if (json) stdout.write(`${JSON.stringify({ error: { code: "BUG", message } }, null, 2)}\n`);
   stderr.write(
-    `error BUG: ${cleanText(message)}\n${trace
+    `error BUG: ${sanitizeText(message)}\n${trace
       .split("\n")
-      .map((line) => cleanText(line))
+      .map((line) => sanitizeText(line))
       .join("\n")}\n`,
   );
   stderr.write(

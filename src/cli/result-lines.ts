@@ -1,4 +1,4 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { alignTable } from "./table.ts";
@@ -7,7 +7,7 @@ import { alignTable } from "./table.ts";
 export function resultLines({ swarmId, containers }: SwarmState): string[] {
   const rows = containers.map((record) => [
     ...[record.status, workerSlug(record), storiesOf(record), workOf(record), tokensOf(record)],
-    record.reason ? cleanText(`${record.reason.code}: ${record.reason.message}`, 200) : "",
+    record.reason ? sanitizeText(`${record.reason.code}: ${record.reason.message}`, 200) : "",
   ]);
   return [
     `swarm ${swarmId}`,

@@ -9,14 +9,20 @@ import {
   commandGroups,
 } from "./command.ts";
 import { commands } from "./commands.ts";
-import type { ComposeOperations } from "./composition.ts";
-import { hasUnicode, OutputClosedError, openOutput, type ProgressMode, progressMode } from "./output.ts";
-import { optionOf, toUsageError } from "./parse-flags.ts";
+import type { CreateCommandOperations } from "./composition.ts";
+import {
+  createOutput,
+  localeHasUnicode,
+  OutputClosedError,
+  type ProgressMode,
+  progressMode,
+} from "./output.ts";
+import { toCommanderOption, toUsageError } from "./parse-flags.ts";
 import { splitCommandLine } from "./split-program.ts";
 import { version } from "./version.ts";
 
 export interface CommandLineOptions {
-  readonly compose: ComposeOperations;
+  readonly compose: CreateCommandOperations;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   readonly onSecondSignal: CommandContext["onSecondSignal"];
@@ -103,7 +109,7 @@ function addCommand(parent: Parser, command: Command, run: Run): void {
     parser.passThroughOptions();
   }
   if (command.group) parser.helpGroup(`${command.group}:`);
-  for (const flag of command.options ?? []) parser.addOption(optionOf(flag));
+  for (const flag of command.options ?? []) parser.addOption(toCommanderOption(flag));
   for (const child of command.commands ?? []) addCommand(parser, child, run);
   if (!command.load) {
     parser.action(() => {
@@ -129,7 +135,7 @@ async function runCommand(
   { compose, env, signal, onSecondSignal, words, program }: CommandLineOptions & Typed,
 ): Promise<number> {
   const wanted = wantedProgress(options, env);
-  const output = openOutput({
+  const output = createOutput({
     json: options["json"] === true,
     forAgent: Boolean(env["CLAUDECODE"]),
     // Drawing requires that stdout and stderr are terminals of known size. If either is redirected, progress
@@ -141,7 +147,7 @@ async function runCommand(
     stdout: process.stdout,
     stderr: process.stderr,
     stdin: process.stdin,
-    unicode: hasUnicode(env),
+    unicode: localeHasUnicode(env),
     signal,
   });
   const handler = await command.load?.();

@@ -1,5 +1,5 @@
 import type { Command } from "./command.ts";
-import { engineFlag, flagSettings } from "./setting-flags.ts";
+import { engineFlag, settingsFromFlags } from "./setting-flags.ts";
 
 const sandboxFlag = [
   "--sandbox <id>",
@@ -19,7 +19,7 @@ export const sandboxCommands: readonly Command[] = [
       ["--isolation <level>", "the minimum isolation of the sandbox: auto, shared-kernel, userns or strong"],
       engineFlag,
     ],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/sandbox.ts")).sandboxUpCommand,
   },
   {
@@ -93,14 +93,14 @@ export const imageCommands: readonly Command[] = [
       ...imageFlags,
       engineFlag,
     ],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/image.ts")).imageBuildCommand,
   },
   {
     name: "ls",
     description: "list swarm's images",
     options: [engineFlag],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/image.ts")).imageLsCommand,
   },
   {
@@ -111,14 +111,14 @@ export const imageCommands: readonly Command[] = [
       ["--dry-run", "only list the images that would be removed"],
       engineFlag,
     ],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/image.ts")).imagePruneCommand,
   },
   {
     name: "explain",
     description: "show the inputs of the images, and which inputs have changed since the last build",
     options: [...imageFlags, engineFlag],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/image.ts")).imageExplainCommand,
   },
 ];

@@ -1,5 +1,5 @@
 import { egressPresets } from "../domain/egress.ts";
-import { endpointForm, registryForm } from "../domain/endpoint-words.ts";
+import { endpointSyntax, registrySyntax } from "../domain/endpoint-words.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import { parseNumberOrText } from "../domain/settings-environment.ts";
@@ -44,8 +44,8 @@ export const settingFlags: readonly Flag[] = [
     "where swarm reads a model provider's secret: anthropic, openai or google, then =, then env:NAME, file:/path or cmd:program; repeatable",
     "many",
   ],
-  ["--model-endpoint <words>", `the endpoint of another model: ${endpointForm}; repeatable`, "many"],
-  ["--registry <words>", `your own package registry for a preset: ${registryForm}; repeatable`, "many"],
+  ["--model-endpoint <words>", `the endpoint of another model: ${endpointSyntax}; repeatable`, "many"],
+  ["--registry <words>", `your own package registry for a preset: ${registrySyntax}; repeatable`, "many"],
 ];
 
 export const engineFlag: Flag = [
@@ -54,13 +54,13 @@ export const engineFlag: Flag = [
 ];
 
 /** Flags that decide how the owner treats failed workers. */
-export const failureFlags: readonly Flag[] = [
+export const failureHandlingFlags: readonly Flag[] = [
   ["--max-attempts <n>", "the maximum number of attempts of each worker, including the first (default 1)"],
   ["--fail-fast", "stop the swarm when the first worker fails"],
 ];
 
 /** Former names of flags, which still work. */
-export const oldStartFlags: readonly Flag[] = [
+export const deprecatedStartFlags: readonly Flag[] = [
   ["--file <path>", "a task file", "old"],
   ["--files <paths>", "task files, separated by commas", "old"],
   ["--max <n>", "--parallel", "old"],
@@ -78,7 +78,7 @@ const flagByPointer: Readonly<Record<string, string>> = {
 };
 
 /** Returns the flag that sets the setting at this JSON pointer. */
-export function flagOf(pointer: string): string {
+export function flagForSetting(pointer: string): string {
   const [, group = ""] = pointer.split("/");
   if (group === "agentCommand") return "the agent's program after --";
   if (group === "credentials") return `--credential ${pointer.split("/").at(-1)}`;
@@ -86,7 +86,7 @@ export function flagOf(pointer: string): string {
 }
 
 /** Converts the command's flags and the agent's program into settings. */
-export function flagSettings(options: CommandOptions, program: readonly string[]): SettingsFile {
+export function settingsFromFlags(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
     throw new SwarmError("USAGE", { message: "with --agent claude, no program may follow after --" });

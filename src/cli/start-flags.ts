@@ -1,11 +1,11 @@
 import type { Flag } from "./command.ts";
-import { engineFlag, failureFlags, oldStartFlags, settingFlags } from "./setting-flags.ts";
+import { deprecatedStartFlags, engineFlag, failureHandlingFlags, settingFlags } from "./setting-flags.ts";
 
 export const forceFlag: Flag = ["--force", "archive an unfinished swarm, and start a new one"];
 export const detachFlag: Flag = ["-d, --detach", "run in the background, even after this terminal is closed"];
 
 /** The flags of all commands that can make this process the owner of a swarm. */
-export const ownerFlags: readonly Flag[] = [...failureFlags, ...settingFlags, engineFlag];
+export const ownerFlags: readonly Flag[] = [...failureHandlingFlags, ...settingFlags, engineFlag];
 
 export const unattendedFlags: readonly Flag[] = [
   [
@@ -39,5 +39,5 @@ export const startCommandFlags: readonly Flag[] = [
   ...unattendedFlags,
   detachFlag,
   ...ownerFlags,
-  ...oldStartFlags,
+  ...deprecatedStartFlags,
 ];

@@ -1,5 +1,5 @@
 import type { Command } from "./command.ts";
-import { engineFlag, flagSettings } from "./setting-flags.ts";
+import { engineFlag, settingsFromFlags } from "./setting-flags.ts";
 
 export const stateCommands: readonly Command[] = [
   {
@@ -55,7 +55,7 @@ export const stateCommands: readonly Command[] = [
     name: "check",
     description: "compare the state with the engine and list the differences",
     options: [engineFlag],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/state.ts")).stateCheckCommand,
   },
   {
@@ -66,7 +66,7 @@ export const stateCommands: readonly Command[] = [
       ["--copied", "this folder is a copy of the project and needs its own identity"],
       engineFlag,
     ],
-    settings: flagSettings,
+    settings: settingsFromFlags,
     load: async () => (await import("./commands/state.ts")).stateRepairCommand,
   },
 ];

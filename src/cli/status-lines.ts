@@ -1,5 +1,5 @@
 import { describeGatewayTransport } from "../domain/agent-reach.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatCount } from "../domain/count-of.ts";
 import { describeDeniedRequest } from "../domain/denied-words.ts";
 import { formatDuration } from "../domain/duration.ts";
@@ -9,11 +9,11 @@ import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
 import { areWorkersCompletedOrFailed, type SwarmStatus } from "../domain/swarm-status.ts";
 import { findWaitingReason } from "../domain/why-waiting.ts";
-import { describeShown } from "./describe-correction.ts";
+import { describeShownCorrection } from "./describe-correction.ts";
 import { alignTable } from "./table.ts";
 
 /** Facts that the status lines need in addition to the swarm's status. */
-export interface StatusContext {
+export interface StatusLinesInput {
   readonly now: Date;
   /** Returns the file names of the tasks on which a worker depends. */
   readonly dependsOn: (record: ContainerRecord) => readonly string[];
@@ -30,10 +30,10 @@ export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument 
 }
 
 /** Renders the swarm's status: the swarm, the owner, a line per worker, and remarks. */
-export function statusLines(status: SwarmStatus, context: StatusContext): string[] {
+export function statusLines(status: SwarmStatus, context: StatusLinesInput): string[] {
   const { swarm } = status;
   const { swarmId, updatedAt, containers } = swarm;
-  const rows = containers.map((record) => workerCells(record, status, context));
+  const rows = containers.map((record) => workerRowCells(record, status, context));
   const heading = ["STATUS", "WORKER", "BRANCH", "STORIES", "TIME", "TOKENS", "REASON"];
   return [
     `swarm ${swarmId}, ${formatCount(containers.length, "worker")}, last changed ${updatedAt}`,
@@ -45,10 +45,10 @@ export function statusLines(status: SwarmStatus, context: StatusContext): string
 }
 
 /** Renders a worker's row of the status table. The last cell is the reason for the worker's status. */
-export function workerCells(
+export function workerRowCells(
   record: ContainerRecord,
   { swarm, owner }: Pick<SwarmStatus, "swarm" | "owner">,
-  { now, dependsOn }: StatusContext,
+  { now, dependsOn }: StatusLinesInput,
 ): string[] {
   const { status, branchName, storyProgress, reason } = record;
   const mayWait =
@@ -59,13 +59,13 @@ export function workerCells(
   const why = [waits ?? [], reason ? `${reason.code}: ${reason.message}` : []].flat().join("; ");
   return [
     ...[status, workerSlug(record), branchName, `${storyProgress.completed}/${storyProgress.total}`],
-    ...[timeOf(record, now), usageOf(record), cleanText(why, 200)],
+    ...[timeOf(record, now), usageOf(record), sanitizeText(why, 200)],
   ];
 }
 
 /** Renders the line about the owner. A finished swarm without an owner gets no line. */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
-  if (owner !== null) return [cleanText(`owner: ${describeHolder(owner)}`)];
+  if (owner !== null) return [sanitizeText(`owner: ${describeHolder(owner)}`)];
   return areWorkersCompletedOrFailed(swarm) ? [] : ["no process is running this swarm"];
 }
 
@@ -80,20 +80,20 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
     ...(reconciled ? [] : [notReconciled(swarm.engine)]),
     ...corrections.map((correction) => {
       const slug = slugByName.get(correction.container) ?? correction.container;
-      return cleanText(`${slug}: ${describeShown(correction, remark)}`, 1_000);
+      return sanitizeText(`${slug}: ${describeShownCorrection(correction, remark)}`, 1_000);
     }),
     ...swarm.containers.flatMap((record) =>
       (record.denied ?? []).map((denied) => `${workerSlug(record)} ${describeDeniedRequest(denied)}`),
     ),
     ...orphans.map(
-      (name) => `${cleanText(name)}: this container of the worktree has no record in the state file`,
+      (name) => `${sanitizeText(name)}: this container of the worktree has no record in the state file`,
     ),
   ];
 }
 
 function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   const who = engine ? `the engine at ${engine.endpoint} does not answer` : "no engine answers";
-  return `not reconciled with the engine: ${cleanText(who)}; the status below is only the recorded one`;
+  return `not reconciled with the engine: ${sanitizeText(who)}; the status below is only the recorded one`;
 }
 
 /** Suggests the next command for the user. */

@@ -1,4 +1,4 @@
-import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "../domain/generated/summary.ts";
 import {
   describeChanges,
@@ -25,9 +25,9 @@ const maxCommits = 10;
 export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [
-    cleanText(`swarm ${swarmId}, started at ${createdAt}`),
-    cleanText(describeTotals(summary)),
-    ...(systemCalls === null ? [] : [cleanText(`system calls: ${systemCalls}`)]),
+    sanitizeText(`swarm ${swarmId}, started at ${createdAt}`),
+    sanitizeText(describeTotals(summary)),
+    ...(systemCalls === null ? [] : [sanitizeText(`system calls: ${systemCalls}`)]),
     ...(summary.merge === null ? [] : mergeLines(summary.merge)),
     ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
   ];
@@ -36,7 +36,7 @@ export function summaryLines(summary: SwarmSummary): string[] {
 function mergeLines(merge: NonNullable<SwarmSummary["merge"]>): string[] {
   const aside = merge.workers.filter(({ outcome }) => outcome === "set aside");
   return [
-    cleanText(`merged: ${describeMergedBranch(merge)}`, 1_000),
+    sanitizeText(`merged: ${describeMergedBranch(merge)}`, 1_000),
     ...indented(aside.map(({ worker, why }) => `set aside  ${worker}: ${why}`)),
   ];
 }
@@ -45,7 +45,7 @@ function workerLines(worker: WorkerSummary): string[] {
   const { status, reason, title, stories, changes, sensitive, next, attempt } = worker;
   const facts = [describeWorkRef(worker), describeChanges(worker), ...describeTimeAndCost(worker)];
   return [
-    cleanText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
+    sanitizeText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
     ...indented([
       ...(title === null ? [] : [title]),
       ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
@@ -93,7 +93,7 @@ function storyLines(story: StorySummary): string[] {
 
 function checkLines(check: SummaryCheck): string[] {
   const { command, exitCode, output } = check;
-  const lines = cleanLines(output)
+  const lines = sanitizeLines(output)
     .split("\n")
     .filter((line) => line.trim() !== "");
   return [
@@ -103,5 +103,7 @@ function checkLines(check: SummaryCheck): string[] {
 }
 
 function indented(lines: readonly string[], depth = 2): string[] {
-  return lines.filter((line) => line !== "").map((line) => `${" ".repeat(depth)}${cleanText(line, 2_000)}`);
+  return lines
+    .filter((line) => line !== "")
+    .map((line) => `${" ".repeat(depth)}${sanitizeText(line, 2_000)}`);
 }

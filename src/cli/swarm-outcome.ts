@@ -1,17 +1,17 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { formatCount } from "../domain/count-of.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
 import { swarmExitCode } from "../domain/swarm-exit.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 
 /** Returns the exit code, and the next command to suggest, after the user ran a swarm or waited for one. */
-export function outcomeOf(swarm: Pick<SwarmState, "containers">): {
+export function exitCodeAndNextCommand(swarm: Pick<SwarmState, "containers">): {
   readonly exit: ExitCode;
   readonly next: string;
 } {
   const exit = swarmExitCode(swarm);
   const { containers } = swarm;
-  if (!containers.every(({ status }) => isTerminal(status)))
+  if (!containers.every(({ status }) => isTerminalStatus(status)))
     return { exit, next: "`swarm resume` continues this swarm" };
   const failed = containers.filter(({ status }) => status === "failed").length;
   if (failed === 0)

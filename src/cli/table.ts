@@ -1,8 +1,8 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 
 /** Aligns the cells of rows in columns. The last column gets no padding. */
 export function alignTable(rows: readonly (readonly string[])[]): string[] {
-  const clean = rows.map((row) => row.map((cell) => cleanText(cell)));
+  const clean = rows.map((row) => row.map((cell) => sanitizeText(cell)));
   const widths = clean.reduce<number[]>(
     (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
     [],

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { areWorkersCompletedOrFailed, currentCorrections, type SwarmStatus } from "../domain/swarm-status.ts";
-import { cutTo } from "./board/text-width.ts";
+import { truncateToWidth } from "./board/text-width.ts";
 import type { CommandContext } from "./command.ts";
-import type { UpkeepOperations } from "./composition.ts";
+import type { StatusAndCleanupOperations } from "./composition.ts";
 import type { LiveResult, Output } from "./output.ts";
 import {
   ownerLines,
   remarkLines,
-  type StatusContext,
+  type StatusLinesInput,
   statusDocument,
   statusLines,
-  workerCells,
+  workerRowCells,
 } from "./status-lines.ts";
 import { alignTable } from "./table.ts";
 
@@ -26,7 +26,7 @@ type Watched = SwarmStatus | null;
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
-  upkeep: UpkeepOperations,
+  upkeep: StatusAndCleanupOperations,
 ): Promise<Watched> {
   const dependsOn = await upkeep.taskDependencies();
   const live = await output.live();
@@ -42,7 +42,7 @@ export async function watchStatus(
   return last;
 }
 
-async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal): Promise<Watched> {
+async function watch(upkeep: StatusAndCleanupOperations, show: Show, signal: AbortSignal): Promise<Watched> {
   const ending = new AbortController();
   try {
     const changes = await watchChanges(upkeep, AbortSignal.any([signal, ending.signal]));
@@ -74,14 +74,14 @@ async function watch(upkeep: UpkeepOperations, show: Show, signal: AbortSignal):
  */
 function withRecorded(
   last: SwarmStatus,
-  now: Awaited<ReturnType<UpkeepOperations["recordedStatus"]>>,
+  now: Awaited<ReturnType<StatusAndCleanupOperations["recordedStatus"]>>,
 ): Watched {
   return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
 }
 
 /** Watches the state for changes. `within` reports several changes since its last call as one change. */
 async function watchChanges(
-  upkeep: UpkeepOperations,
+  upkeep: StatusAndCleanupOperations,
   signal: AbortSignal,
 ): Promise<{ within: (ms: number) => Promise<boolean> }> {
   let changed = Promise.withResolvers<boolean>();
@@ -103,7 +103,7 @@ async function watchChanges(
 type Show = (status: Watched) => void;
 
 /** Makes a function that draws the status in place, with at most as many lines as the window has. */
-function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
+function drawer(live: LiveResult, dependsOn: StatusLinesInput["dependsOn"]): Show {
   return (status) => {
     const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
     const { rows = 24, columns = 80 } = live.terminal;
@@ -111,7 +111,7 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
     const left = lines.length - maxLines + 1;
     const shown =
       lines.length <= maxLines ? lines : [...lines.slice(0, maxLines - 1), `and ${left} more lines`];
-    live.draw(shown.map((line) => cutTo(line, Math.max(1, columns - 1), "...")));
+    live.draw(shown.map((line) => truncateToWidth(line, Math.max(1, columns - 1), "...")));
   };
 }
 
@@ -119,12 +119,12 @@ function drawer(live: LiveResult, dependsOn: StatusContext["dependsOn"]): Show {
  * Makes a function that prints the full status at its first call. Later calls print only the lines that
  * changed.
  */
-function printer(output: Output, dependsOn: StatusContext["dependsOn"]): Show {
+function printer(output: Output, dependsOn: StatusLinesInput["dependsOn"]): Show {
   const shownByKey = new Map<string, string>();
   return (status) => {
     if (status === null) return;
     const context = { now: new Date(), dependsOn };
-    const rows = status.swarm.containers.map((record) => workerCells(record, status, context));
+    const rows = status.swarm.containers.map((record) => workerRowCells(record, status, context));
     const lines = alignTable(rows);
     // Times and tokens change constantly, so they alone do not make a line count as changed.
     const entries: [key: string, content: string, line: string][] = [

@@ -1,29 +1,29 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
 import { describeEventFacts } from "./event-words.ts";
 
 /** Describes a worker's message in one line; null for messages that swarm does not show. */
-export function describeMessage(slug: string, message: AdapterMessage): string | null {
+export function describeWorkerMessage(slug: string, message: AdapterMessage): string | null {
   switch (message.type) {
     case "progress-update": {
       const { storyId, status, output, reason } = message.payload;
       const why = reason ? `${reason.code}: ${reason.message}` : output;
-      return `${slug}  ${storyId} ${status.replace("_", " ")}${why ? `: ${cleanText(why)}` : ""}`;
+      return `${slug}  ${storyId} ${status.replace("_", " ")}${why ? `: ${sanitizeText(why)}` : ""}`;
     }
     case "activity":
-      return `${slug}  ${message.payload.storyId} ${cleanText(message.payload.summary)}`;
+      return `${slug}  ${message.payload.storyId} ${sanitizeText(message.payload.summary)}`;
     default:
       return null;
   }
 }
 
 /** Describes an event of the owner in one line; null for events that only the event log needs. */
-export function describeEvent(event: SwarmEvent): string | null {
+export function describeOwnerEvent(event: SwarmEvent): string | null {
   if (isQuiet(event)) return null;
   const { worker, ...facts } = event;
   const words = describeEventFacts(facts);
-  return worker === undefined ? words : `${cleanText(worker)}  ${words}`;
+  return worker === undefined ? words : `${sanitizeText(worker)}  ${words}`;
 }
 
 /** Whether an event is too frequent or too obvious to show. */

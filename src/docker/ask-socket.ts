@@ -6,7 +6,7 @@ const maxAnswerBytes = 64 * 1024 * 1024;
  * Sends one GET request over HTTP/1.0 to an engine's local socket. Returns null if no simple answer arrives
  * in time. Does not use Node's HTTP client, which takes too long to load for a quick command.
  */
-export function getFromSocket(
+export function httpGetFromSocket(
   path: string,
   question: string,
   { timeoutMs }: { readonly timeoutMs: number },

@@ -1,6 +1,6 @@
-import { cleanLines } from "../domain/clean-text.ts";
+import { sanitizeLines } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { BuildEvent } from "../ports/images.ts";
+import type { ImageBuildEvent } from "../ports/images.ts";
 import { readBuildkitStatus } from "./buildkit-progress.ts";
 
 interface Line {
@@ -20,7 +20,7 @@ const keptOutput = 8_000;
 export async function readBuildStream(
   stream: AsyncIterable<Uint8Array | string>,
   image: string,
-  onEvent: (event: BuildEvent) => void,
+  onEvent: (event: ImageBuildEvent) => void,
 ): Promise<string> {
   const steps = stepReporter(onEvent);
   let id = "";
@@ -54,7 +54,7 @@ interface StepReporter {
   failed(failure: string): { readonly step: string; readonly lastOutput: string[] };
 }
 
-function stepReporter(onEvent: (event: BuildEvent) => void): StepReporter {
+function stepReporter(onEvent: (event: ImageBuildEvent) => void): StepReporter {
   const startedAt = new Map<string, number>();
   const done = new Set<string>();
   const nameByVertex = new Map<string, string>();
@@ -111,7 +111,7 @@ function stepReporter(onEvent: (event: BuildEvent) => void): StepReporter {
       // find the step whose error is the build's failure.
       const [first] = errorByStep.keys();
       const [cause] = [...errorByStep].find(([, error]) => failure.includes(error)) ?? [first ?? step];
-      const lines = cleanLines(outputByStep.get(cause) ?? "").split("\n");
+      const lines = sanitizeLines(outputByStep.get(cause) ?? "").split("\n");
       return {
         step: cause,
         lastOutput: lines

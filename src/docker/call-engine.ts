@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
-import { abortOption } from "./dockerode-at.ts";
-import { type CallDescription, translateFailure } from "./translate-failure.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
+import { type EngineCallDescription, translateEngineFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */
 const limits = {
@@ -20,7 +20,7 @@ const limits = {
   list: 4_000,
 } as const;
 
-export interface TimedCallDescription extends CallDescription {
+export interface TimedEngineCallDescription extends EngineCallDescription {
   /**
    * The ID or name of the container that the call is about. If this container stays frozen, the call fails
    * with `CONTAINER_STUCK`.
@@ -39,12 +39,12 @@ export interface TimedCallDescription extends CallDescription {
  * Calls the engine through dockerode, and converts the engine's errors into swarm's errors. If the engine
  * does not answer in time, aborts the signal that `call` received.
  */
-export type CallEngine = <Result>(
-  meaning: TimedCallDescription,
+export type EngineCaller = <Result>(
+  meaning: TimedEngineCallDescription,
   call: (signal: AbortSignal) => Promise<Result>,
 ) => Promise<Result>;
 
-export interface CallerDeps {
+export interface EngineCallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   /**
@@ -54,7 +54,7 @@ export interface CallerDeps {
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
-export function createEngineCaller(deps: CallerDeps): CallEngine {
+export function createEngineCaller(deps: EngineCallerDeps): EngineCaller {
   return async (meaning, call) => {
     meaning.signal?.throwIfAborted();
     const limit = new AbortController();
@@ -70,7 +70,7 @@ export function createEngineCaller(deps: CallerDeps): CallEngine {
     try {
       return await Promise.race([call(signal), rejectedBy(signal, done.signal)]);
     } catch (error) {
-      throw translateFailure(deps.endpoint, { ...meaning, signal }, error);
+      throw translateEngineFailure(deps.endpoint, { ...meaning, signal }, error);
     } finally {
       done.abort();
     }
@@ -79,8 +79,8 @@ export function createEngineCaller(deps: CallerDeps): CallEngine {
 
 /** Resolves with an error when a call exceeds its time limit. Rejects if `done` aborts first. */
 async function watch(
-  deps: CallerDeps,
-  { container, operation, isForFrozen = false, limitMs }: TimedCallDescription,
+  deps: EngineCallerDeps,
+  { container, operation, isForFrozen = false, limitMs }: TimedEngineCallDescription,
   done: AbortSignal,
 ): Promise<SwarmError> {
   const begun = performance.now();
@@ -108,7 +108,7 @@ async function watch(
 }
 
 /** Returns the full ID of a container if that container is frozen, else null. */
-async function findFrozen(deps: CallerDeps, container: string): Promise<string | null> {
+async function findFrozen(deps: EngineCallerDeps, container: string): Promise<string | null> {
   const found = (await listFrozen(deps))?.find(
     ({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`),
   );
@@ -119,9 +119,9 @@ async function findFrozen(deps: CallerDeps, container: string): Promise<string |
  * Lists the frozen containers, or returns null if the engine does not answer. The list works even if calls
  * about one frozen container get no answer.
  */
-async function listFrozen({ docker }: CallerDeps): Promise<Docker.ContainerInfo[] | null> {
+async function listFrozen({ docker }: EngineCallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });
-  const ending = abortOption(AbortSignal.timeout(limits.list));
+  const ending = abortSignalOption(AbortSignal.timeout(limits.list));
   return docker.listContainers({ all: true, filters, ...ending }).catch(() => null);
 }
 

@@ -2,10 +2,10 @@ import type Docker from "dockerode";
 import { processLimits } from "../domain/process-limits.ts";
 import type { ContainerSpec } from "../ports/containers.ts";
 import { logOptions, networkMode } from "./container-options.ts";
-import { isOwnProfile, seccompOption } from "./seccomp-profile.ts";
+import { isSwarmSeccompProfile, seccompOption } from "./seccomp-profile.ts";
 
 /**
- * The part of an inspected container that `findBreaches` checks. dockerode's types lack some of these fields.
+ * The part of an inspected container that `findConfinementBreaches` checks. dockerode's types lack some of these fields.
  */
 interface Inspected {
   readonly HostConfig: Docker.HostConfig & {
@@ -18,7 +18,7 @@ interface Inspected {
   readonly NetworkSettings: { readonly Networks: Readonly<Record<string, unknown>> };
 }
 
-export interface BreachOptions {
+export interface ConfinementBreachOptions {
   readonly limitsSwap?: boolean;
   /**
    * The seccomp profile that swarm gave to a new container. Null for an existing container, and for a
@@ -44,10 +44,10 @@ const readOnly: readonly string[] = [
  * Finds all settings that make a created container less confined than its spec. Such settings can come from
  * the engine's defaults, from plugins or from other clients.
  */
-export function findBreaches(
+export function findConfinementBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
   spec: ContainerSpec,
-  { limitsSwap = true, profile = null }: BreachOptions = {},
+  { limitsSwap = true, profile = null }: ConfinementBreachOptions = {},
 ): string[] {
   const breaches: string[] = [];
   const refuse = (isBreached: unknown, what: string): void => {
@@ -145,7 +145,7 @@ function confinementBreaches(
   const isRequestedOption = (option: string): boolean => /^no-new-privileges(?:[:=]true)?$/.test(option);
   // A foreign seccomp profile could allow everything.
   const unrequestedOptions = options.filter(
-    (option: string) => !isRequestedOption(option) && !isOwnProfile(option, spec.limits),
+    (option: string) => !isRequestedOption(option) && !isSwarmSeccompProfile(option, spec.limits),
   );
   const without = (paths: readonly string[], list: readonly string[] | null | undefined): string[] =>
     list ? paths.filter((path) => !list.includes(path)) : [];

@@ -2,7 +2,7 @@ import type Docker from "dockerode";
 import type { ContainerFacts, ContainerStats } from "../ports/containers.ts";
 
 /** Converts dockerode's inspection of a container into `ContainerFacts`. */
-export function factsOf(found: Docker.ContainerInspectInfo & { SizeRw?: number }): ContainerFacts {
+export function toContainerFacts(found: Docker.ContainerInspectInfo & { SizeRw?: number }): ContainerFacts {
   const { State } = found;
   const ended = State.Status === "exited" || State.Status === "dead";
   return {
@@ -25,7 +25,7 @@ function timeOf(text: string): Date | null {
 }
 
 /** Converts one measurement of the engine into figures to show. */
-export function statsOf(stats: Docker.ContainerStats): ContainerStats {
+export function toContainerStats(stats: Docker.ContainerStats): ContainerStats {
   const { cpu_stats: now, precpu_stats: before, memory_stats: memory } = stats;
   const used = now.cpu_usage.total_usage - before.cpu_usage.total_usage;
   const elapsed = (now.system_cpu_usage ?? 0) - (before.system_cpu_usage ?? 0);

@@ -4,26 +4,26 @@ import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerSpec, Containers } from "../ports/containers.ts";
 import type { ContainerPauseLock } from "../ports/pause-gate.ts";
-import type { CallEngine } from "./call-engine.ts";
-import { findBreaches } from "./container-breaches.ts";
-import { factsOf, statsOf } from "./container-facts.ts";
+import type { EngineCaller } from "./call-engine.ts";
+import { findConfinementBreaches } from "./container-breaches.ts";
+import { toContainerFacts, toContainerStats } from "./container-facts.ts";
 import { containerOptions } from "./container-options.ts";
 import { demultiplex } from "./demultiplex.ts";
-import { abortOption } from "./dockerode-at.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
 import { openExecution } from "./execution.ts";
-import { freezeExclusively } from "./freeze-alone.ts";
+import { freezeWhenNoProgramStarts } from "./freeze-alone.ts";
 import { createConcurrencyLimiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
-import { refuseUnsafeSpec } from "./refuse-spec.ts";
+import { refuseUnsafeContainerSpec } from "./refuse-spec.ts";
 import { chooseSeccompProfile } from "./seccomp-profile.ts";
-import { splitTag } from "./split-tag.ts";
-import { reasonOf, translateFailure } from "./translate-failure.ts";
+import { splitImageTag } from "./split-tag.ts";
+import { engineErrorMessage, translateEngineFailure } from "./translate-failure.ts";
 
-export interface DockerDeps {
+export interface DockerContainersDeps {
   readonly docker: Docker;
   readonly endpoint: string;
-  readonly call: CallEngine;
+  readonly call: EngineCaller;
   readonly gate: ContainerPauseLock;
 }
 
@@ -36,7 +36,7 @@ const slowMs = 120_000;
 const longMs = 600_000;
 
 /** Gives access to the containers of a Docker-compatible engine. */
-export function dockerContainers(deps: DockerDeps): Containers {
+export function dockerContainers(deps: DockerContainersDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
   const engineInfo = (signal?: AbortSignal) =>
@@ -72,7 +72,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     };
     const options = containerOptions(spec, how);
     const { id } = await limited(
-      () => call(meaning, (ending) => docker.createContainer({ ...options, ...abortOption(ending) })),
+      () => call(meaning, (ending) => docker.createContainer({ ...options, ...abortSignalOption(ending) })),
       { signal },
     );
     return id;
@@ -82,7 +82,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
       .getContainer(spec.name)
-      .inspect({ ...abortOption(AbortSignal.timeout(cleanUpMs)) })
+      .inspect({ ...abortSignalOption(AbortSignal.timeout(cleanUpMs)) })
       .catch(() => null);
     const isSame = Object.entries(spec.labels).every(
       ([label, value]) => found?.Config.Labels?.[label] === value,
@@ -92,7 +92,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 
   return {
     async create(spec, signal) {
-      refuseUnsafeSpec(spec);
+      refuseUnsafeContainerSpec(spec);
       const info = await engineInfo(signal);
       const diskEnforced = canLimitDisk(info);
       const profile = spec.privileged ? null : chooseSeccompProfile(info, spec);
@@ -112,9 +112,9 @@ export function dockerContainers(deps: DockerDeps): Containers {
       }
       try {
         const made = await call(about(id, `inspect the container ${spec.name}`, signal), (ending) =>
-          docker.getContainer(id).inspect({ ...abortOption(ending) }),
+          docker.getContainer(id).inspect({ ...abortSignalOption(ending) }),
         );
-        const breaches = findBreaches(made, spec, {
+        const breaches = findConfinementBreaches(made, spec, {
           limitsSwap: info.SwapLimit !== false,
           profile: isNew ? profile : null,
         });
@@ -136,13 +136,13 @@ export function dockerContainers(deps: DockerDeps): Containers {
             await call({ ...about(id, `start the container ${id}`, signal), limitMs: slowMs }, (ending) =>
               docker
                 .getContainer(id)
-                .start({ ...abortOption(ending) })
+                .start({ ...abortSignalOption(ending) })
                 // Ignore HTTP 304: the container runs already.
                 .catch(unless(304)),
             );
           } catch (error) {
             if (!isError(error, "ENGINE_FAILED")) throw error;
-            const reason = reasonOf(error.cause ?? error);
+            const reason = engineErrorMessage(error.cause ?? error);
             throw new SwarmError("CONTAINER_START_FAILED", { name: id, reason }, error.cause);
           }
         },
@@ -155,17 +155,17 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await call(meaning, (ending) =>
         docker
           .getContainer(id)
-          .stop({ t: Math.ceil(graceMs / 1000), ...abortOption(ending) })
+          .stop({ t: Math.ceil(graceMs / 1000), ...abortSignalOption(ending) })
           .catch(unless(304)),
       );
     },
 
     async pause(id, signal) {
       await call(about(id, `pause the container ${id}`, signal), (ending) =>
-        freezeExclusively(
+        freezeWhenNoProgramStarts(
           { docker, gate },
           id,
-          (container) => container.pause({ ...abortOption(ending) }),
+          (container) => container.pause({ ...abortSignalOption(ending) }),
           ending,
         ),
       );
@@ -175,11 +175,11 @@ export function dockerContainers(deps: DockerDeps): Containers {
       await call(about(id, `unpause the container ${id}`, signal), (ending) =>
         docker
           .getContainer(id)
-          .unpause({ ...abortOption(ending) })
+          .unpause({ ...abortSignalOption(ending) })
           // Ignore an error if the container is not paused: another client or the engine itself has unfrozen
           // the container meanwhile, perhaps before the engine recorded that.
           .catch((error: unknown) => {
-            if (!/is not paused|cannot resume a running process/.test(reasonOf(error))) throw error;
+            if (!/is not paused|cannot resume a running process/.test(engineErrorMessage(error))) throw error;
           }),
       );
     },
@@ -194,9 +194,9 @@ export function dockerContainers(deps: DockerDeps): Containers {
       return call(meaning, async (ending) => {
         const found = await docker
           .getContainer(id)
-          .inspect({ ...abortOption(ending), ...(withDisk && { size: true }) } as object)
+          .inspect({ ...abortSignalOption(ending), ...(withDisk && { size: true }) } as object)
           .catch(unless(404));
-        return found ? factsOf(found) : null;
+        return found ? toContainerFacts(found) : null;
       });
     },
 
@@ -213,7 +213,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         await call(meaning, (ending) =>
           docker
             .getContainer(id)
-            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...abortOption(ending) }),
+            .putArchive(source, { path, noOverwriteDirNonDir: "true", ...abortSignalOption(ending) }),
         );
       } catch (error) {
         // If reading the archive fails, the request ends too. Report the archive's error, which is the cause.
@@ -229,7 +229,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
         missing: () => fileMissing(path),
       };
       const archive = await call({ ...meaning, limitMs: slowMs, isForFrozen: true }, (ending) =>
-        docker.getContainer(id).getArchive({ path, ...abortOption(ending) }),
+        docker.getContainer(id).getArchive({ path, ...abortSignalOption(ending) }),
       );
       yield* readThrough(archive, endpoint, meaning);
     },
@@ -237,7 +237,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async *logs(id, { follow }, signal) {
       const meaning = about(id, `read the log of the container ${id}`, signal);
       const log = await call(meaning, async (ending) => {
-        const options = { stdout: true, stderr: true, ...abortOption(ending) };
+        const options = { stdout: true, stderr: true, ...abortSignalOption(ending) };
         if (follow) return docker.getContainer(id).logs({ ...options, follow });
         return [(await docker.getContainer(id).logs({ ...options, follow })) as unknown as Uint8Array];
       });
@@ -250,16 +250,16 @@ export function dockerContainers(deps: DockerDeps): Containers {
     async stats(id, signal) {
       const stats = await call(
         about(id, `read the resource usage of the container ${id}`, signal),
-        (ending) => docker.getContainer(id).stats({ stream: false, ...abortOption(ending) }),
+        (ending) => docker.getContainer(id).stats({ stream: false, ...abortSignalOption(ending) }),
       );
-      return statsOf(stats);
+      return toContainerStats(stats);
     },
 
     async commit(id, { tag, labels }, signal) {
-      const [repo, name] = splitTag(tag);
+      const [repo, name] = splitImageTag(tag);
       const container = docker.getContainer(id);
       const { HostConfig } = await call(about(id, `inspect the container ${id}`, signal), (ending) =>
-        container.inspect({ ...abortOption(ending) }),
+        container.inspect({ ...abortSignalOption(ending) }),
       );
       if (/runsc|gvisor|kata/.test(HostConfig.Runtime ?? ""))
         throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
@@ -279,10 +279,10 @@ export function dockerContainers(deps: DockerDeps): Containers {
       };
       const { Id } = await call(meaning, (ending) =>
         // The engine freezes the container during a commit.
-        freezeExclusively(
+        freezeWhenNoProgramStarts(
           { docker, gate },
           id,
-          () => container.commit({ ...options, ...abortOption(ending) }),
+          () => container.commit({ ...options, ...abortSignalOption(ending) }),
           ending,
         ),
       );
@@ -316,7 +316,7 @@ export function dockerContainers(deps: DockerDeps): Containers {
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      await docker.getContainer(id).remove({ force: true, v: true, ...abortOption(signal) });
+      await docker.getContainer(id).remove({ force: true, v: true, ...abortSignalOption(signal) });
       return;
     } catch (error) {
       const { statusCode, message = "" } = error as { statusCode?: number; message?: string };
@@ -369,7 +369,7 @@ async function* readThrough(
   try {
     for await (const bytes of stream) yield bytes as Uint8Array;
   } catch (error) {
-    throw translateFailure(endpoint, meaning, error);
+    throw translateEngineFailure(endpoint, meaning, error);
   }
   meaning.signal?.throwIfAborted();
 }

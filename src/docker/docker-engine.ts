@@ -1,9 +1,14 @@
 import { SwarmError } from "../domain/errors.ts";
-import type { EnginePart } from "../domain/find-holes.ts";
-import type { ContainerEngine, EngineInfo, LabelledContainer, OpenEngine } from "../ports/engine.ts";
-import { engineFilterOf } from "./engine-filter.ts";
+import type { EngineComponent } from "../domain/find-holes.ts";
+import type { ConnectedEngine, ContainerEngine, EngineInfo, LabelledContainer } from "../ports/engine.ts";
+import { parseEngineSystemCallFilter } from "./engine-filter.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
-import { containerListPath, containersIn, filtersFor, sandboxesInUsePath } from "./list-containers.ts";
+import {
+  containerListPath,
+  parseContainerList,
+  sandboxesInUsePath,
+  worktreeFilterQuery,
+} from "./list-containers.ts";
 import type { EngineHostFunctions } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe-runtime.ts";
 
@@ -43,7 +48,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
   };
 
   const list = async (path: string, signal: AbortSignal | undefined): Promise<LabelledContainer[]> => {
-    const containers = containersIn(await askFor("list containers", { path, signal }));
+    const containers = parseContainerList(await askFor("list containers", { path, signal }));
     if (containers) return containers;
     throw new SwarmError("ENGINE_FAILED", {
       operation: "list containers",
@@ -70,7 +75,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
   };
 
   // All callers share one opened engine, so that one limiter counts all container starts.
-  let opened: Promise<OpenEngine> | undefined;
+  let opened: Promise<ConnectedEngine> | undefined;
 
   return {
     endpoint,
@@ -103,7 +108,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
 
     async volumes(scope, signal) {
       const { Volumes } = await askFor("list volumes", {
-        path: `/volumes?filters=${filtersFor(scope)}`,
+        path: `/volumes?filters=${worktreeFilterQuery(scope)}`,
         signal,
       });
       return (Array.isArray(Volumes) ? Volumes : []).flatMap((volume) =>
@@ -151,7 +156,7 @@ function parseAnswer(body: string): Record<string, unknown> | null {
  * Extracts an engine's components and their versions. Uses the commit field as the version if that field also
  * has the revision of Debian's package.
  */
-function partsIn({ Components }: Record<string, unknown>): EnginePart[] {
+function partsIn({ Components }: Record<string, unknown>): EngineComponent[] {
   return (Array.isArray(Components) ? Components : []).flatMap((component) => {
     const { Name, Version, Details } = (component ?? {}) as Record<string, unknown>;
     if (typeof Name !== "string" || typeof Version !== "string") return [];
@@ -179,7 +184,7 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
     cpus: Number(info["NCPU"] ?? 0),
     memoryBytes: Number(info["MemTotal"] ?? 0),
     builder,
-    filter: engineFilterOf(info),
+    filter: parseEngineSystemCallFilter(info),
   };
 }
 

@@ -3,17 +3,17 @@ import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ImageFacts, Images } from "../ports/images.ts";
 import { readBuildStream } from "./build-stream.ts";
-import type { DockerDeps } from "./docker-containers.ts";
-import { abortOption } from "./dockerode-at.ts";
+import type { DockerContainersDeps } from "./docker-containers.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
 import { refuseInvalidImage } from "./refuse-name.ts";
-import { splitTag } from "./split-tag.ts";
-import { reasonOf, translateFailure } from "./translate-failure.ts";
+import { splitImageTag } from "./split-tag.ts";
+import { engineErrorMessage, translateEngineFailure } from "./translate-failure.ts";
 
 /** The time limit of a pull in milliseconds, long enough for gigabytes over a slow connection. */
 const pullMs = 3_600_000;
 
 /** Gives access to the images of a Docker-compatible engine. */
-export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
+export function dockerImages({ docker, endpoint, call }: DockerContainersDeps): Images {
   const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
     call({ operation: `look for the image ${reference}`, signal }, async () => {
       try {
@@ -37,7 +37,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     async list(labels, signal) {
       const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
       const found = await call({ operation: "list images", signal }, (ending) =>
-        docker.listImages({ filters: JSON.stringify(filters), ...abortOption(ending) }),
+        docker.listImages({ filters: JSON.stringify(filters), ...abortSignalOption(ending) }),
       );
       return found.map(({ Id, RepoTags, Labels, Created, Size }) => ({
         id: Id,
@@ -49,7 +49,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     },
 
     async import(archive, { tag, labels }, signal) {
-      const [repo, name] = splitTag(tag);
+      const [repo, name] = splitImageTag(tag);
       const changes = Object.entries(labels).map(
         ([label, value]) => `LABEL "${label}"=${JSON.stringify(value)}`,
       );
@@ -100,7 +100,11 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
         // The classic builder answers HTTP 400 to an invalid Dockerfile, before it builds anything.
         const refusal = isError(error, "ENGINE_FAILED") ? (error.cause as { statusCode?: number }) : null;
         if (refusal?.statusCode !== 400) throw error;
-        throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason: reasonOf(refusal) }, error);
+        throw new SwarmError(
+          "IMAGE_BUILD_FAILED",
+          { image, step: "", reason: engineErrorMessage(refusal) },
+          error,
+        );
       }
     },
 
@@ -113,23 +117,23 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
             new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has the image" }),
           ...{ signal, limitMs: pullMs },
         },
-        async (ending) => textOf(await docker.pull(reference, abortOption(ending))),
+        async (ending) => textOf(await docker.pull(reference, abortSignalOption(ending))),
       );
       const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
       if (problem) throw new SwarmError("ENGINE_FAILED", { operation: `pull ${reference}`, reason: problem });
     },
 
     async tag(reference, tag, signal) {
-      const [repo, name] = splitTag(tag);
+      const [repo, name] = splitImageTag(tag);
       await call({ operation: `tag ${reference}`, signal }, (ending) =>
-        docker.getImage(reference).tag({ repo, tag: name, ...abortOption(ending) }),
+        docker.getImage(reference).tag({ repo, tag: name, ...abortSignalOption(ending) }),
       );
     },
 
     async remove(reference, signal) {
       return call({ operation: `remove the image ${reference}`, signal }, async (ending) => {
         try {
-          await docker.getImage(reference).remove({ force: false, ...abortOption(ending) });
+          await docker.getImage(reference).remove({ force: false, ...abortSignalOption(ending) });
         } catch (error) {
           const { statusCode } = error as { statusCode?: number };
           if (statusCode === 409) return false;
@@ -164,7 +168,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
     const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
     // If reading the body fails, the request ends too. Report the body's error, which is the cause.
     const translated = (error: unknown): unknown =>
-      file.errored ?? translateFailure(endpoint, { operation, signal }, error);
+      file.errored ?? translateEngineFailure(endpoint, { operation, signal }, error);
     modem.dial(
       {
         path,
@@ -173,7 +177,7 @@ export function dockerImages({ docker, endpoint, call }: DockerDeps): Images {
         options,
         isStream: true,
         statusCodes: { 200: true, 404: "no such image", 500: "server error" },
-        ...abortOption(signal),
+        ...abortSignalOption(signal),
       },
       (error: unknown, stream: unknown) =>
         error ? reject(error) : resolve(stream as AsyncIterable<Uint8Array>),

@@ -1,12 +1,12 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { Networks, Volumes } from "../ports/networks.ts";
-import type { DockerDeps } from "./docker-containers.ts";
-import { abortOption } from "./dockerode-at.ts";
+import type { DockerContainersDeps } from "./docker-containers.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
 import { requireSwarmName } from "./refuse-name.ts";
-import { reasonOf } from "./translate-failure.ts";
+import { engineErrorMessage } from "./translate-failure.ts";
 
 /** Gives access to the networks of a Docker-compatible engine. */
-export function dockerNetworks({ docker, call }: DockerDeps): Networks {
+export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks {
   return {
     async create({ name, labels, internal, subnet }, signal) {
       requireSwarmName(name);
@@ -27,12 +27,12 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
-            ...abortOption(ending),
+            ...abortSignalOption(ending),
           })
           // The HTTP status for an overlapping subnet differs between versions of the engine, so test the
           // message.
           .catch((error: unknown) => {
-            if (subnet === null || !/overlap/i.test(reasonOf(error))) throw error;
+            if (subnet === null || !/overlap/i.test(engineErrorMessage(error))) throw error;
             throw new SwarmError("SUBNET_TAKEN", { subnet });
           }),
       );
@@ -41,21 +41,21 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
 
     async list(labels, signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ filters: filtersFor(labels), ...abortOption(ending) }),
+        docker.listNetworks({ filters: filtersFor(labels), ...abortSignalOption(ending) }),
       );
       return found.map(({ Name }) => Name);
     },
 
     async names(signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...abortOption(ending) }),
+        docker.listNetworks({ ...abortSignalOption(ending) }),
       );
       return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
     },
 
     async subnets(signal) {
       const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...abortOption(ending) }),
+        docker.listNetworks({ ...abortSignalOption(ending) }),
       );
       return found.flatMap(({ Name: name, IPAM }) =>
         (IPAM?.Config ?? []).flatMap(({ Subnet: subnet }) => (subnet ? [{ name, subnet }] : [])),
@@ -70,12 +70,14 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
       };
       await call(meaning, async (ending) => {
         const network = docker.getNetwork(name);
-        const { NetworkSettings } = await docker.getContainer(container).inspect({ ...abortOption(ending) });
+        const { NetworkSettings } = await docker
+          .getContainer(container)
+          .inspect({ ...abortSignalOption(ending) });
         if (NetworkSettings.Networks[name]) return;
         await network.connect({
           Container: container,
           EndpointConfig: { IPAMConfig: { IPv4Address: address } },
-          ...abortOption(ending),
+          ...abortSignalOption(ending),
         });
       });
     },
@@ -85,33 +87,33 @@ export function dockerNetworks({ docker, call }: DockerDeps): Networks {
         const network = docker.getNetwork(name);
         const found = await network.inspect().catch(ifMissing);
         for (const Container of Object.keys(found?.Containers ?? {}))
-          await network.disconnect({ Container, Force: true, ...abortOption(ending) }).catch(ifMissing);
-        await network.remove(abortOption(ending)).catch(ifMissing);
+          await network.disconnect({ Container, Force: true, ...abortSignalOption(ending) }).catch(ifMissing);
+        await network.remove(abortSignalOption(ending)).catch(ifMissing);
       });
     },
   };
 }
 
 /** Gives access to the volumes of a Docker-compatible engine. */
-export function dockerVolumes({ docker, call }: DockerDeps): Volumes {
+export function dockerVolumes({ docker, call }: DockerContainersDeps): Volumes {
   return {
     async create(name, labels, signal) {
       requireSwarmName(name);
       await call({ operation: `create the volume ${name}`, signal }, (ending) =>
-        docker.createVolume({ Name: name, Labels: { ...labels }, ...abortOption(ending) }),
+        docker.createVolume({ Name: name, Labels: { ...labels }, ...abortSignalOption(ending) }),
       );
     },
 
     async list(labels, signal) {
       const { Volumes: found } = await call({ operation: "list volumes", signal }, (ending) =>
-        docker.listVolumes({ filters: filtersFor(labels), ...abortOption(ending) }),
+        docker.listVolumes({ filters: filtersFor(labels), ...abortSignalOption(ending) }),
       );
       return (found ?? []).map(({ Name }) => Name);
     },
 
     async remove(name, signal) {
       await call({ operation: `remove the volume ${name}`, signal }, (ending) =>
-        docker.getVolume(name).remove(abortOption(ending)).catch(ifMissing),
+        docker.getVolume(name).remove(abortSignalOption(ending)).catch(ifMissing),
       );
     },
   };

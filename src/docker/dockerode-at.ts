@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import Docker from "dockerode";
-import { connectionTo } from "./engine-http.ts";
-import { refuseInvalidImage, refuseInvalidName } from "./refuse-name.ts";
-import { sendOnlyTo } from "./send-request.ts";
+import { toConnectionOptions } from "./engine-http.ts";
+import { refuseInvalidIdOrName, refuseInvalidImage } from "./refuse-name.ts";
+import { restrictRequestsToEngine } from "./send-request.ts";
 
 /**
  * The time limit in milliseconds of a call without an abort signal. Some methods of dockerode take no signal.
@@ -10,8 +10,8 @@ import { sendOnlyTo } from "./send-request.ts";
 const maxMs = 120_000;
 
 /** Creates a dockerode client that sends requests only to one endpoint, and only with valid IDs and names. */
-export function dockerodeAt(endpoint: string): Docker {
-  const connection = connectionTo(endpoint);
+export function createDockerodeClient(endpoint: string): Docker {
+  const connection = toConnectionOptions(endpoint);
   const { options, secure } = connection;
   const docker = new Docker({
     // Without the key `host`, dockerode would use the host in DOCKER_HOST.
@@ -20,7 +20,7 @@ export function dockerodeAt(endpoint: string): Docker {
     ...(!options.socketPath && { protocol: secure ? "https" : "http" }),
   });
   refuseAddresses(docker);
-  sendOnlyTo(connection, docker);
+  restrictRequestsToEngine(connection, docker);
   const { modem } = docker;
   const dial = modem.dial.bind(modem);
   // If an answer breaks off, dockerode reports an error only for streams, and otherwise waits forever. So
@@ -46,7 +46,7 @@ export function dockerodeAt(endpoint: string): Docker {
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
   docker.getContainer = (id) => {
-    refuseInvalidName(id);
+    refuseInvalidIdOrName(id);
     return getContainer.call(docker, id);
   };
   docker.getImage = (reference) => {
@@ -54,21 +54,21 @@ function refuseAddresses(docker: Docker): void {
     return getImage.call(docker, reference);
   };
   docker.getNetwork = (name) => {
-    refuseInvalidName(name);
+    refuseInvalidIdOrName(name);
     return getNetwork.call(docker, name);
   };
   docker.getVolume = (name) => {
-    refuseInvalidName(name);
+    refuseInvalidIdOrName(name);
     return getVolume.call(docker, name);
   };
   docker.getExec = (id) => {
-    refuseInvalidName(id);
+    refuseInvalidIdOrName(id);
     return getExec.call(docker, id);
   };
 }
 
 /** Returns dockerode's option for the signal, or no option if the signal is undefined. */
-export function abortOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
+export function abortSignalOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 

@@ -1,14 +1,14 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerEvent } from "../ports/containers.ts";
-import type { DockerDeps } from "./docker-containers.ts";
-import { abortOption } from "./dockerode-at.ts";
-import { translateFailure } from "./translate-failure.ts";
+import type { DockerContainersDeps } from "./docker-containers.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
+import { translateEngineFailure } from "./translate-failure.ts";
 
 const maxLineLength = 1024 * 1024;
 
 /** Yields the events of containers with these labels until the signal is aborted. */
 export async function* engineEvents(
-  { docker, endpoint, call }: DockerDeps,
+  { docker, endpoint, call }: DockerContainersDeps,
   labels: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<ContainerEvent> {
@@ -18,7 +18,7 @@ export async function* engineEvents(
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
   };
   const stream = await call(meaning, (ending) =>
-    docker.getEvents({ filters: JSON.stringify(filters), ...abortOption(ending) }),
+    docker.getEvents({ filters: JSON.stringify(filters), ...abortSignalOption(ending) }),
   );
   let rest = "";
   try {
@@ -32,7 +32,7 @@ export async function* engineEvents(
     }
   } catch (error) {
     if (signal.aborted) return;
-    throw translateFailure(endpoint, meaning, error);
+    throw translateEngineFailure(endpoint, meaning, error);
   }
   // An engine that stops closes the event stream as if the stream were complete.
   if (!signal.aborted)

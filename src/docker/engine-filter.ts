@@ -1,7 +1,7 @@
-import type { EngineFilter } from "../domain/system-call-filter.ts";
+import type { EngineSystemCallFilter } from "../domain/system-call-filter.ts";
 
 /** Extracts the engine's own filter of system calls from the answer to `/info`. */
-export function engineFilterOf(info: object): EngineFilter {
+export function parseEngineSystemCallFilter(info: object): EngineSystemCallFilter {
   const { Architecture, SecurityOptions } = info as { Architecture?: unknown; SecurityOptions?: unknown };
   const options = (Array.isArray(SecurityOptions) ? SecurityOptions : []).map(String);
   const seccomp = options.map((option) => /^name=seccomp(?:,profile=(.*))?$/.exec(option)).find(Boolean);

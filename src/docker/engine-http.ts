@@ -28,7 +28,7 @@ export async function callEngine(
 ): Promise<EngineAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<EngineAnswer>();
   const timeout = AbortSignal.timeout(timeoutMs);
-  const { options, secure } = connectionTo(endpoint);
+  const { options, secure } = toConnectionOptions(endpoint);
   // Load `node:https` only if needed: it takes ten milliseconds to load, and few engines need it.
   const request = secure ? (await import("node:https")).request : httpRequest;
   const call = request({
@@ -63,7 +63,7 @@ export async function callEngine(
 }
 
 /** Converts an endpoint into connection options, which `node:http` and dockerode both accept. */
-export function connectionTo(endpoint: string): {
+export function toConnectionOptions(endpoint: string): {
   options: RequestOptions & { ca?: Buffer; cert?: Buffer; key?: Buffer };
   secure: boolean;
 } {

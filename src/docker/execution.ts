@@ -1,10 +1,10 @@
 import type { ExecSpec, Execution } from "../ports/containers.ts";
 import { demultiplex } from "./demultiplex.ts";
-import { type ExecDeps, startExec } from "./start-exec.ts";
+import { type StartExecDeps, startExec } from "./start-exec.ts";
 
 /** Starts a program in a running container. One connection carries the program's input and output. */
 export async function openExecution(
-  deps: ExecDeps,
+  deps: StartExecDeps,
   { id, spec }: { readonly id: string; readonly spec: ExecSpec },
   signal?: AbortSignal,
 ): Promise<Execution> {

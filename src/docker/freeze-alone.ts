@@ -2,23 +2,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerPauseLock } from "../ports/pause-gate.ts";
-import { abortOption } from "./dockerode-at.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
 
 const patienceMs = 15_000;
 
-export interface FreezeDeps {
+export interface FreezeContainerDeps {
   readonly docker: Docker;
   readonly gate: ContainerPauseLock;
 }
 
 /** Runs an operation that freezes a container, once no program is starting in that container. */
-export async function freezeExclusively<Result>(
-  { docker, gate }: FreezeDeps,
+export async function freezeWhenNoProgramStarts<Result>(
+  { docker, gate }: FreezeContainerDeps,
   id: string,
   freeze: (container: Docker.Container) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
-  const { Id } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
+  const { Id } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
   await using _alone = await gate.lockForPause(Id, signal);
   await noProgramStarting(docker, Id, signal);
   return await freeze(docker.getContainer(Id));
@@ -33,11 +33,11 @@ export async function freezeExclusively<Result>(
  */
 async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
-    const { ExecIDs } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
+    const { ExecIDs } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
     const programs = (ExecIDs ?? []).map((exec) =>
       docker
         .getExec(exec)
-        .inspect({ ...abortOption(signal) })
+        .inspect({ ...abortSignalOption(signal) })
         // Ignore the error: the program has ended meanwhile.
         .catch(() => null),
     );

@@ -1,4 +1,4 @@
-export interface LimiterOptions {
+export interface LimitedCallOptions {
   /** Whether this call goes before all waiting calls without `isPriority`. */
   readonly isPriority?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -10,14 +10,14 @@ export interface LimiterOptions {
  */
 export function createConcurrencyLimiter(
   width: () => Promise<number>,
-): <Result>(work: () => Promise<Result>, turn?: LimiterOptions) => Promise<Result> {
+): <Result>(work: () => Promise<Result>, turn?: LimitedCallOptions) => Promise<Result> {
   let running = 0;
   const lanes: { readonly first: (() => void)[]; readonly others: (() => void)[] } = {
     first: [],
     others: [],
   };
 
-  const enter = async ({ isPriority = false, signal }: LimiterOptions): Promise<void> => {
+  const enter = async ({ isPriority = false, signal }: LimitedCallOptions): Promise<void> => {
     const limit = await width();
     signal?.throwIfAborted();
     if (running < limit) {

@@ -2,7 +2,7 @@ import { type EngineScope, type LabelledContainer, labels } from "../ports/engin
 
 /** Returns the API path at which an engine lists the containers of one worktree. */
 export function containerListPath(scope: EngineScope): string {
-  return `/containers/json?all=1&filters=${filtersFor(scope)}`;
+  return `/containers/json?all=1&filters=${worktreeFilterQuery(scope)}`;
 }
 
 /** The API path at which an engine lists the running and paused sandboxes of all users. */
@@ -11,14 +11,14 @@ export const sandboxesInUsePath: string = `/containers/json?filters=${encodeURIC
 )}`;
 
 /** Returns a filter by the labels of one worktree, encoded for the query of a URL. */
-export function filtersFor({ projectId, worktree }: EngineScope): string {
+export function worktreeFilterQuery({ projectId, worktree }: EngineScope): string {
   return encodeURIComponent(
     JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
   );
 }
 
 /** Returns the valid rows of the engine's list of containers, or null if the answer is no list. */
-export function containersIn(list: unknown): LabelledContainer[] | null {
+export function parseContainerList(list: unknown): LabelledContainer[] | null {
   return Array.isArray(list) ? list.filter(isRow).map(toContainer) : null;
 }
 

@@ -1,10 +1,10 @@
-import type { OpenEngine } from "../ports/engine.ts";
+import type { ConnectedEngine } from "../ports/engine.ts";
 import type { ContainerPauseLock } from "../ports/pause-gate.ts";
 import { createEngineCaller } from "./call-engine.ts";
 import { dockerContainers } from "./docker-containers.ts";
 import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
-import { dockerodeAt } from "./dockerode-at.ts";
+import { createDockerodeClient } from "./dockerode-at.ts";
 
 /** Functions outside the engine's API that the engine's code calls on this machine. */
 export interface EngineHostFunctions {
@@ -20,8 +20,8 @@ export interface EngineHostFunctions {
 export function openDockerEngine(
   endpoint: string,
   { gate, killStartingPrograms }: EngineHostFunctions,
-): OpenEngine {
-  const docker = dockerodeAt(endpoint);
+): ConnectedEngine {
+  const docker = createDockerodeClient(endpoint);
   const deps = {
     docker,
     endpoint,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TerminalSession, TerminalSize, TerminalSpec } from "../ports/containers.ts";
-import { abortOption } from "./dockerode-at.ts";
-import { type ExecDeps, type StartedExec, startExec } from "./start-exec.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
+import { type StartExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
 /**
  * The maximum number of tries to resize a terminal. Early tries fail, because the engine reports a program as
@@ -15,7 +15,7 @@ const outputGraceMs = 300;
 
 /** Starts a program in a running container, with a terminal of its own. */
 export async function openTerminal(
-  deps: ExecDeps,
+  deps: StartExecDeps,
   { id, spec }: { readonly id: string; readonly spec: TerminalSpec },
   signal?: AbortSignal,
 ): Promise<TerminalSession> {
@@ -28,7 +28,7 @@ export async function openTerminal(
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
       const isDone = await started.exec
-        .resize({ w: size.columns, h: size.rows, ...abortOption(signal) })
+        .resize({ w: size.columns, h: size.rows, ...abortSignalOption(signal) })
         .then(
           () => true,
           () => false,
@@ -72,7 +72,7 @@ export async function openTerminal(
  * reading. Polls the engine, because some runtimes leave the connection open after the container has ended.
  */
 async function endOf(
-  { docker }: Pick<ExecDeps, "docker">,
+  { docker }: Pick<StartExecDeps, "docker">,
   { id, started }: { readonly id: string; readonly started: StartedExec },
   reading: AbortSignal,
 ): Promise<boolean> {
@@ -87,8 +87,8 @@ async function endOf(
 
   async function isRunning(): Promise<boolean> {
     try {
-      const { Running } = await started.exec.inspect({ ...abortOption(reading) });
-      const { State } = await docker.getContainer(id).inspect({ ...abortOption(reading) });
+      const { Running } = await started.exec.inspect({ ...abortSignalOption(reading) });
+      const { State } = await docker.getContainer(id).inspect({ ...abortSignalOption(reading) });
       return Running && State.Running;
     } catch (error) {
       // HTTP 404 means that the program or the container is gone. At other errors, assume that the program

@@ -6,10 +6,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Probe } from "../domain/isolation.ts";
 import { labels } from "../ports/engine.ts";
 import { securityOptions } from "./container-options.ts";
-import { dockerodeAt } from "./dockerode-at.ts";
+import { createDockerodeClient } from "./dockerode-at.ts";
 import { ensureProbeImage } from "./probe-image.ts";
 import { chooseSeccompProfile } from "./seccomp-profile.ts";
-import { translateFailure } from "./translate-failure.ts";
+import { translateEngineFailure } from "./translate-failure.ts";
 
 const maxAnswerBytes = 256 * 1024;
 const maxMs = 60_000;
@@ -30,7 +30,7 @@ export async function probeRuntime(
   { endpoint, runtime }: { endpoint: string; runtime: string },
   signal?: AbortSignal,
 ): Promise<Probe> {
-  const docker = dockerodeAt(endpoint);
+  const docker = createDockerodeClient(endpoint);
   const limit = AbortSignal.timeout(maxMs);
   const ending = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
@@ -45,7 +45,7 @@ export async function probeRuntime(
         operation,
         reason: `the probe took longer than ${maxMs / 1000} s`,
       });
-    throw translateFailure(endpoint, { operation, signal }, error);
+    throw translateEngineFailure(endpoint, { operation, signal }, error);
   }
 }
 

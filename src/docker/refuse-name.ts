@@ -13,7 +13,7 @@ export function requireSwarmName(name: string): void {
 }
 
 /** Throws if no engine would give this ID or name. In a request's URL, such a text could change the path. */
-export function refuseInvalidName(name: string): void {
+export function refuseInvalidIdOrName(name: string): void {
   if (!isEngineIdOrName(name))
     refuse(
       `The id ${quoted(name)}`,

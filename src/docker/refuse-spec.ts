@@ -4,7 +4,7 @@ import type { ContainerSpec } from "../ports/containers.ts";
 import { refuseInvalidImage, requireSwarmName } from "./refuse-name.ts";
 
 /** Throws if a container spec is malformed or could give the container access to the host. */
-export function refuseUnsafeSpec({
+export function refuseUnsafeContainerSpec({
   name,
   image,
   env,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { chooseFilter } from "../domain/system-call-filter.ts";
+import { chooseSystemCallFilter } from "../domain/system-call-filter.ts";
 import { allowedSystemCalls } from "./allowed-calls.ts";
-import { engineFilterOf } from "./engine-filter.ts";
+import { parseEngineSystemCallFilter } from "./engine-filter.ts";
 
 interface Argument {
   readonly index: number;
@@ -17,7 +17,7 @@ interface Rule {
   readonly includes?: { readonly arches?: readonly string[]; readonly minKernel?: string };
 }
 
-export interface ProfileOptions {
+export interface SeccompProfileOptions {
   /**
    * Whether the container may call `socketcall`, which older 32-bit programs use to open sockets. A seccomp
    * filter cannot see the address family that such a call requests.
@@ -53,7 +53,7 @@ const answerNotThere = (name: string): Rule => ({
  * does not list fails with EPERM. The profile has no rules for capabilities, because swarm's containers have
  * no capability that would allow further calls.
  */
-export function seccompProfile({ programs32Bit = false }: ProfileOptions = {}): string {
+export function seccompProfile({ programs32Bit = false }: SeccompProfileOptions = {}): string {
   const rules: Rule[] = [
     allow(allowedSystemCalls),
     { ...allow(["arch_prctl", "modify_ldt"]), includes: { arches: ["amd64"] } },
@@ -98,9 +98,12 @@ const knownDigests = {
  * Returns whether a security option is one of swarm's own seccomp profiles. The profile for 32-bit programs
  * counts only if the spec requests it.
  */
-export function isOwnProfile(option: string, { programs32Bit = false }: ProfileOptions): boolean {
+export function isSwarmSeccompProfile(
+  option: string,
+  { programs32Bit = false }: SeccompProfileOptions,
+): boolean {
   if (!option.startsWith(prefix)) return false;
-  const digest = digestOf(option.slice(prefix.length));
+  const digest = sha256OfProfile(option.slice(prefix.length));
   return knownDigests.strict.includes(digest) || (programs32Bit && knownDigests.with32Bit.includes(digest));
 }
 
@@ -110,14 +113,16 @@ export function seccompOption(profile: string): string {
   return `${prefix}${profile}`;
 }
 
-export function digestOf(profile: string): string {
+export function sha256OfProfile(profile: string): string {
   return createHash("sha256").update(profile).digest("hex");
 }
 
 /** Returns the seccomp profile for a container of this runtime, or null to use the engine's own. */
 export function chooseSeccompProfile(
   info: object,
-  { runtime, limits = {} }: { readonly runtime: string; readonly limits?: ProfileOptions },
+  { runtime, limits = {} }: { readonly runtime: string; readonly limits?: SeccompProfileOptions },
 ): string | null {
-  return chooseFilter(engineFilterOf(info), runtime).kind === "ours" ? seccompProfile(limits) : null;
+  return chooseSystemCallFilter(parseEngineSystemCallFilter(info), runtime).kind === "ours"
+    ? seccompProfile(limits)
+    : null;
 }

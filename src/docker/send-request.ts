@@ -7,7 +7,7 @@ import {
 import { request as httpsRequest } from "node:https";
 import type { Duplex, Readable } from "node:stream";
 import type Docker from "dockerode";
-import type { connectionTo } from "./engine-http.ts";
+import type { toConnectionOptions } from "./engine-http.ts";
 
 type Body = string | Buffer | Readable | undefined;
 type Callback = (error: Error | null, answer: unknown) => void;
@@ -41,8 +41,8 @@ interface Modem {
  * Makes a dockerode client refuse redirects, so that its requests reach only this engine. By default,
  * dockerode follows a redirect to any host, and a connection error at that host ends the process.
  */
-export function sendOnlyTo(
-  { options: connection, secure }: ReturnType<typeof connectionTo>,
+export function restrictRequestsToEngine(
+  { options: connection, secure }: ReturnType<typeof toConnectionOptions>,
   docker: Docker,
 ): void {
   const modem = docker.modem as unknown as Modem;

@@ -1,7 +1,7 @@
 import { refuseInvalidImage } from "./refuse-name.ts";
 
 /** Splits `name:tag` into the name, which may contain a port, and the tag. */
-export function splitTag(reference: string): [repository: string, tag: string] {
+export function splitImageTag(reference: string): [repository: string, tag: string] {
   refuseInvalidImage(reference);
   const colon = reference.lastIndexOf(":");
   return colon > reference.lastIndexOf("/")

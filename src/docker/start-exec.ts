@@ -4,9 +4,9 @@ import type Docker from "dockerode";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ExecExit, ExecSpec } from "../ports/containers.ts";
 import type { ContainerPauseLock } from "../ports/pause-gate.ts";
-import type { CallEngine } from "./call-engine.ts";
-import { abortOption } from "./dockerode-at.ts";
-import { translateFailure } from "./translate-failure.ts";
+import type { EngineCaller } from "./call-engine.ts";
+import { abortSignalOption } from "./dockerode-at.ts";
+import { translateEngineFailure } from "./translate-failure.ts";
 
 const settleMs = 10_000;
 const killed = 137;
@@ -15,10 +15,10 @@ const dyingMs = 1_000;
 const shortestMs = 10;
 const maxMs = 200;
 
-export interface ExecDeps {
+export interface StartExecDeps {
   readonly docker: Docker;
   readonly endpoint: string;
-  readonly call: CallEngine;
+  readonly call: EngineCaller;
   readonly gate: ContainerPauseLock;
 }
 
@@ -43,7 +43,7 @@ export interface StartedExec extends AsyncDisposable {
  * frames.
  */
 export async function startExec(
-  { docker, endpoint, call, gate }: ExecDeps,
+  { docker, endpoint, call, gate }: StartExecDeps,
   { id, spec, terminal }: { readonly id: string; readonly spec: ExecSpec; readonly terminal: boolean },
   signal?: AbortSignal,
 ): Promise<StartedExec> {
@@ -67,16 +67,16 @@ export async function startExec(
       ...(spec.workdir !== undefined && { WorkingDir: spec.workdir }),
       ...(spec.user !== undefined && { User: spec.user }),
       Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
-      ...abortOption(ending),
+      ...abortSignalOption(ending),
     }),
   );
-  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...abortOption(ending) }));
+  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...abortSignalOption(ending) }));
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
   undo.use(await gate.lockForStart(ContainerID, signal));
   // The container may have ended since the previous call; the engine then fails this call.
   const socket: Duplex = await call(starting, (ending) =>
-    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...abortOption(ending) }),
+    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...abortSignalOption(ending) }),
   );
   const passed = undo.move();
   // The engine answers before the program has started. Hold the gate until the program has started, even if
@@ -101,7 +101,7 @@ export async function startExec(
     },
 
     translated: (error) =>
-      translateFailure(endpoint, { operation: `read the output of ${command}`, signal }, error),
+      translateEngineFailure(endpoint, { operation: `read the output of ${command}`, signal }, error),
 
     exit: () => exitOf({ docker, exec, id }, signal),
 
@@ -121,7 +121,7 @@ async function hasBegun(
   signal: AbortSignal,
 ): Promise<void> {
   for (let waitMs = shortestMs; ; waitMs = Math.min(maxMs, 2 * waitMs)) {
-    const { Running, Pid, ExitCode } = await exec.inspect({ ...abortOption(signal) });
+    const { Running, Pid, ExitCode } = await exec.inspect({ ...abortSignalOption(signal) });
     if (Pid !== 0 || ExitCode !== null || (!Running && socket.destroyed)) return;
     await delay(waitMs, undefined, { signal });
   }
@@ -151,7 +151,7 @@ async function exitOf(
 ): Promise<ExecExit> {
   try {
     for (const end = performance.now() + settleMs; ; await delay(10)) {
-      const { Running, ExitCode } = await exec.inspect({ ...abortOption(signal) });
+      const { Running, ExitCode } = await exec.inspect({ ...abortSignalOption(signal) });
       if (!Running) {
         const state = await stateAfter({ docker, id, exitCode: ExitCode ?? 0 }, signal);
         if (state !== null) return { kind: "lost", reason: `the container is ${state}` };
@@ -176,7 +176,7 @@ async function stateAfter(
   signal?: AbortSignal,
 ): Promise<string | null> {
   for (const end = performance.now() + dyingMs; ; await delay(20)) {
-    const { State } = await docker.getContainer(id).inspect({ ...abortOption(signal) });
+    const { State } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
     if (!State.Running) return State.Status;
     if (exitCode !== killed || performance.now() > end) return null;
   }

@@ -4,7 +4,7 @@ import { SwarmError } from "../domain/errors.ts";
  * Describes a call to the engine for error messages: the call's operation, and the errors for the engine's
  * status codes.
  */
-export interface CallDescription {
+export interface EngineCallDescription {
   readonly operation: string;
   /** Creates the error if an object does not exist (HTTP 404). */
   readonly missing?: () => SwarmError;
@@ -24,9 +24,9 @@ const silent: readonly string[] = [
  * Translates a failed call to the engine into a `SwarmError`, by the HTTP status code or the connection's
  * error. If the caller aborted the call, returns the reason of the abort.
  */
-export function translateFailure(
+export function translateEngineFailure(
   endpoint: string,
-  { operation, missing, conflicting, unacceptable, signal }: CallDescription,
+  { operation, missing, conflicting, unacceptable, signal }: EngineCallDescription,
   error: unknown,
 ): unknown {
   if (signal?.aborted) return signal.reason;
@@ -36,7 +36,7 @@ export function translateFailure(
     code,
     message = "",
   } = error as { statusCode?: number; code?: string; message?: string };
-  const reason = reasonOf(error);
+  const reason = engineErrorMessage(error);
   if (statusCode === 404 && missing) return missing();
   if ((statusCode === 409 || /is not running/.test(reason)) && conflicting) return conflicting(reason);
   if (statusCode === 400 && unacceptable) return unacceptable(reason);
@@ -46,7 +46,7 @@ export function translateFailure(
 }
 
 /** Extracts the engine's own error message, without dockerode's prefix. */
-export function reasonOf(error: unknown): string {
+export function engineErrorMessage(error: unknown): string {
   const { json, message } = error as { json?: { message?: string } | Buffer; message?: string };
   const own = json && "message" in json ? json.message : undefined;
   return (own ?? message ?? String(error))

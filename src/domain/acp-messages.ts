@@ -70,7 +70,7 @@ const hostTypes: ReadonlySet<string> = new Set([
 ] satisfies HostMessage["type"][]);
 
 /** Returns whether the protocol's schema describes messages of this type, so that they can be validated. */
-export function isKnownType(type: string): boolean {
+export function isKnownMessageType(type: string): boolean {
   return adapterTypes.has(type) || hostTypes.has(type);
 }
 
@@ -82,6 +82,6 @@ export function isAdapterMessage(message: AdapterMessage | HostMessage): message
 /**
  * Returns whether an adapter's message has a sequence number, so that both sides write it to their journals.
  */
-export function isJournalled(message: AdapterMessage): message is JournalledMessage {
+export function isJournalledMessage(message: AdapterMessage): message is JournalledMessage {
   return "seq" in message && message.seq !== undefined;
 }

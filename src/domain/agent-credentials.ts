@@ -1,4 +1,4 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import type { ModelApi } from "./endpoint-words.ts";
 import { needsModelApi } from "./worker-network.ts";
 
@@ -87,8 +87,8 @@ export function findAgentVariables(
   isSet: (name: string) => boolean,
 ): AgentVariables | null {
   if (!needsModelApi(agent.kind)) return null;
-  const name = agentName(agent);
-  const providers = providersOf(agent);
+  const name = agentDisplayName(agent);
+  const providers = modelProvidersOf(agent);
   const variables = providers.flatMap(({ secretVariables, plainVariables }) => {
     const secret = secretVariables.find(isSet);
     return secret === undefined ? [] : [secret, ...plainVariables.filter(isSet)];
@@ -101,7 +101,7 @@ export function findAgentVariables(
  * Returns the providers that an agent calls with the user's credentials. The list is empty if the agent's
  * task file sets a credential.
  */
-export function providersOf(agent: AgentSpec): readonly ModelProvider[] {
+export function modelProvidersOf(agent: AgentSpec): readonly ModelProvider[] {
   if (!needsModelApi(agent.kind)) return [];
   const providers = knownAgent(agent)?.providers ?? [];
   const own = providers.flatMap(({ secretVariables, alternativeVariables = [] }) => [
@@ -112,9 +112,9 @@ export function providersOf(agent: AgentSpec): readonly ModelProvider[] {
 }
 
 /** Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents apart. */
-export function agentName({ kind, command }: AgentSpec): string {
+export function agentDisplayName({ kind, command }: AgentSpec): string {
   const program = kind === "acp" ? command?.[0] : undefined;
-  return program === undefined ? kind : `${kind} ${cleanText(program, 100)}`;
+  return program === undefined ? kind : `${kind} ${sanitizeText(program, 100)}`;
 }
 
 /** Returns the variables of each agent that calls a model, without duplicates. */
@@ -127,7 +127,7 @@ export function findVariablesOfAgents(
 }
 
 /** Returns the variables that an agent receives, with their values from `env`; null if there are none. */
-export function credentialsOf(
+export function agentVariableValues(
   agent: AgentSpec,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> | null {

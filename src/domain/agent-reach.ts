@@ -24,7 +24,7 @@ export interface AgentAccessReport {
  * Finds the network access and the credentials of agents. `allowed` has the hosts and presets that their task files
  * allow in addition to the settings.
  */
-export function findAgentAccess(
+export function createAgentAccessReport(
   agents: readonly AgentSpec[],
   allowed: readonly string[],
   settings: AgentAccessSettings,

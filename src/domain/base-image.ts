@@ -25,7 +25,7 @@ export const agentPackages: Readonly<Record<string, string>> = {
 };
 
 /** Returns the npm package that contains Node for this CPU architecture; null if there is no such package. */
-export function nodePackageFor(architecture: string): string | null {
+export function npmPackageWithNode(architecture: string): string | null {
   switch (architecture) {
     case "x86_64":
     case "amd64":

@@ -63,6 +63,6 @@ export const branchNameHint =
  * Returns whether two branch names are equal, or one is a parent path of the other (`a`, `a/b`). Git cannot
  * store both.
  */
-export function branchesClash(one: string, other: string): boolean {
+export function branchNamesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);
 }

@@ -1,11 +1,11 @@
-import { cleanLines, cleanText, hasNoHiddenCharacters } from "./clean-text.ts";
+import { hasNoHiddenCharacters, sanitizeLines, sanitizeText } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
 /** The names of fields whose text may have several lines. The text of all other fields becomes one line. */
 const manyLines: ReadonlySet<string> = new Set(["output", "message"]);
 
 /** Removes deceptive characters and terminal control sequences from a message, so that its texts are safe to show. */
-export function cleanMessage<Message extends AcpMessage>(message: Message): Message {
+export function sanitizeMessage<Message extends AcpMessage>(message: Message): Message {
   return cleanValue(message, "") as Message;
 }
 
@@ -30,5 +30,5 @@ function cleanValue(value: unknown, field: string): unknown {
 function cleanString(text: string, hasLines: boolean): string {
   // The fast path for nearly all texts.
   if (hasNoHiddenCharacters(text)) return text;
-  return hasLines ? cleanLines(text) : cleanText(text, Number.POSITIVE_INFINITY);
+  return hasLines ? sanitizeLines(text) : sanitizeText(text, Number.POSITIVE_INFINITY);
 }

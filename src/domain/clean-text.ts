@@ -15,7 +15,7 @@ const sequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b[PX^_]|[\u0090\u0098\u009d-\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f]*(?:\u0007|\u001b\\|\u009c)|\u001b[@-_]?/g;
 
 /** Makes text from files and containers safe to show: one line, without hidden characters, cut to `limit` characters. */
-export function cleanText(text: string, limit = 300): string {
+export function sanitizeText(text: string, limit = 300): string {
   const shown = text
     .replace(sequences, "")
     .replace(/[\r\n\t\u2028\u2029]+/g, " ")
@@ -33,18 +33,18 @@ export function cleanText(text: string, limit = 300): string {
  * Makes a text safe to show, as one line of any length with single blanks between words. Returns `otherwise`
  * if the line would be empty.
  */
-export function cleanToOneLine(text: string, otherwise: string): string {
-  return cleanText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;
+export function sanitizeToOneLine(text: string, otherwise: string): string {
+  return sanitizeText(text, Number.POSITIVE_INFINITY).replace(/\s+/g, " ").trim() || otherwise;
 }
 
 /** Makes a text of any length safe to show. Line breaks and tabs stay. */
-export function cleanLines(text: string): string {
+export function sanitizeLines(text: string): string {
   return text
     .split("\n")
     .map((line) =>
       line
         .split("\t")
-        .map((part) => cleanText(part, Number.POSITIVE_INFINITY))
+        .map((part) => sanitizeText(part, Number.POSITIVE_INFINITY))
         .join("\t"),
     )
     .join("\n");

@@ -47,6 +47,6 @@ export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
  * Returns whether the status is final for the worker's attempt. Only a further attempt changes a final
  * status.
  */
-export function isTerminal(status: ContainerStatus): boolean {
+export function isTerminalStatus(status: ContainerStatus): boolean {
   return status === "completed" || status === "failed";
 }

@@ -1,7 +1,7 @@
 import { canChangeStatus } from "./container-status.ts";
 import type { SwarmState } from "./generated/swarm-state.ts";
 import type { Correction } from "./reconcile.ts";
-import { withRecord, withStatus } from "./swarm-state.ts";
+import { withReplacedRecord, withStatus } from "./swarm-state.ts";
 
 /**
  * Applies a correction to its container's record. Returns the state unchanged if the record has changed since
@@ -26,12 +26,17 @@ export function applyCorrection(
     case "set-status": {
       if (!canChangeStatus(record.status, action.to)) return state;
       const moved = withStatus(record, action.to, action.reason, now);
-      return withRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
+      return withReplacedRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
     }
     case "clear-creating":
-      return withRecord(state, { ...record, creating: null, updatedAt });
+      return withReplacedRecord(state, { ...record, creating: null, updatedAt });
     case "adopt":
-      return withRecord(state, { ...record, creating: null, containerId: action.containerId, updatedAt });
+      return withReplacedRecord(state, {
+        ...record,
+        creating: null,
+        containerId: action.containerId,
+        updatedAt,
+      });
     case "collect-then-judge":
     case "collect":
     case "publish":

@@ -26,7 +26,7 @@ export const crashPoints = [
 ] as const;
 
 /** The crash points of a process that merges the results of a swarm. */
-export const mergePoints = [
+export const mergeCrashPoints = [
   "merge-begun",
   "mid-check",
   "after-merge-check",
@@ -35,12 +35,12 @@ export const mergePoints = [
 ] as const;
 
 /** The crash points of an owner that repeats the checks of results in fresh sandboxes. */
-export const proofPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
+export const proofCrashPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
 export type CrashPoint =
   | (typeof crashPoints)[number]
-  | (typeof mergePoints)[number]
-  | (typeof proofPoints)[number];
+  | (typeof mergeCrashPoints)[number]
+  | (typeof proofCrashPoints)[number];
 
 /** A function that the process calls at each crash point. */
 export type CrashHook = (point: CrashPoint) => void;

@@ -1,10 +1,10 @@
 import type { AgentChoice } from "./generated/tasks.ts";
 import type { Settings } from "./settings.ts";
 
-export type AgentSettings = Pick<Settings, "agent" | "agentCommand">;
+export type DefaultAgentSettings = Pick<Settings, "agent" | "agentCommand">;
 
 /** Returns the agent that the settings choose for tasks that name no agent. */
-export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): AgentChoice {
+export function defaultAgentFromSettings({ agent: kind, agentCommand }: DefaultAgentSettings): AgentChoice {
   const [script] = agentCommand;
   if (kind === "claude" || script === undefined) return { kind };
   return kind === "script" ? { kind, script } : { kind, command: agentCommand };
@@ -13,7 +13,7 @@ export function agentOfSettings({ agent: kind, agentCommand }: AgentSettings): A
 /**
  * Returns what the settings lack to define the agent for tasks that name no agent; null if they lack nothing.
  */
-export function findAgentProblem({ agent: kind, agentCommand }: AgentSettings): string | null {
+export function findAgentProblem({ agent: kind, agentCommand }: DefaultAgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)
     return "the agent kind script needs exactly one script below .aimi/: pass `--agent script -- script.json`, or set agentCommand in the settings";
   if ((kind === "command" || kind === "acp") && agentCommand.length === 0)

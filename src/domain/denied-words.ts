@@ -1,10 +1,10 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import { formatCount } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
 /** Describes a worker's request that the gateway denied, with the reason or the flag that would allow the request. */
 export function describeDeniedRequest(denied: DeniedRequest): string {
-  const what = cleanText(denied.what, 200);
+  const what = sanitizeText(denied.what, 200);
   const often = denied.times > 1 ? `, ${formatCount(denied.times, "time")}` : "";
   const flag = findAllowingFlag(denied);
   return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows this request`}`;

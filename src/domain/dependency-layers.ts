@@ -2,18 +2,18 @@ import { findBundlerLayers } from "./dependencies/bundler-layers.ts";
 import { findCargoLayers } from "./dependencies/cargo-layers.ts";
 import {
   type DependencyLayer,
-  type LayerOptions,
+  type DependencyLayerOptions,
   type LeftOutPath,
   maxLayers,
 } from "./dependencies/dependency-layer.ts";
 import { findGoLayers } from "./dependencies/go-layers.ts";
 import { findJavascriptLayers } from "./dependencies/javascript-layers.ts";
-import { type CommitFiles, manifestTree } from "./dependencies/manifest-tree.ts";
+import { type CommitFiles, createManifestTree } from "./dependencies/manifest-tree.ts";
 import { findMavenLayers } from "./dependencies/maven-layers.ts";
 import { findPythonLayers } from "./dependencies/python-layers.ts";
 import { compareByDepth } from "./tree-path.ts";
 
-export type { DependencyLayer, LayerOptions } from "./dependencies/dependency-layer.ts";
+export type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
 /**
@@ -37,9 +37,9 @@ const maxShown = 100;
  */
 export function findDependencyLayers(
   commit: CommitFiles,
-  options: LayerOptions,
+  options: DependencyLayerOptions,
 ): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOutPath[] } {
-  const { tree, leftOut } = manifestTree(commit);
+  const { tree, leftOut } = createManifestTree(commit);
   const findings = detectors.map((detect) => detect(tree, options));
   // The sort is stable: layers of one folder keep the order of their detectors.
   const layers = findings

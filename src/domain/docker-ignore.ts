@@ -1,5 +1,5 @@
-import { pathPattern } from "./path-pattern.ts";
-import { cleanPath } from "./tree-path.ts";
+import { compilePathPattern } from "./path-pattern.ts";
+import { normalizePath } from "./tree-path.ts";
 
 /**
  * Returns a function that tells whether a `.dockerignore` excludes a path. As in Docker, the last line that matches the
@@ -30,9 +30,9 @@ function readRule(line: string): Rule[] {
   if (line.startsWith("#")) return [];
   const text = line.trim();
   const ignores = !text.startsWith("!");
-  const pattern = cleanPath(ignores ? text : text.slice(1).trim());
+  const pattern = normalizePath(ignores ? text : text.slice(1).trim());
   // The pattern is empty for `.`, which Docker ignores, and for a `!` alone, which Docker refuses.
-  return pattern === "" ? [] : [{ ignores, matches: pathPattern(pattern) }];
+  return pattern === "" ? [] : [{ ignores, matches: compilePathPattern(pattern) }];
 }
 
 function withFoldersAbove(path: string): string[] {

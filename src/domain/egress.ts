@@ -63,7 +63,7 @@ export const egressPresets: Readonly<Record<string, EgressPreset>> = {
 };
 
 /** The URL of the registry behind each mirror, unless the user's settings name another registry. */
-export const mirrorUrls: Readonly<Record<string, string>> = {
+export const defaultRegistryUrls: Readonly<Record<string, string>> = {
   npm: "https://registry.npmjs.org",
   go: "https://proxy.golang.org",
   github: "https://github.com",

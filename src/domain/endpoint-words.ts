@@ -1,11 +1,11 @@
-import { parseReference, referenceForms } from "./secret-reference.ts";
+import { parseSecretReference, secretReferenceSyntax } from "./secret-reference.ts";
 
 /** The model APIs that an endpoint of the gateway can have, named after their providers. */
 export const modelApis = ["anthropic", "openai", "google"] as const;
 export type ModelApi = (typeof modelApis)[number];
 
 /** The parts of a header's value: an optional prefix such as `Bearer `, and the reference to the secret after it. */
-export interface HeaderPlan {
+export interface HeaderTemplate {
   readonly before: string;
   readonly reference: string;
 }
@@ -16,7 +16,7 @@ export interface ParsedUpstream {
   readonly name: string;
   readonly url: string;
   /** The headers that authenticate the gateway, by their names in lower case. */
-  readonly headers: Readonly<Record<string, HeaderPlan>>;
+  readonly headers: Readonly<Record<string, HeaderTemplate>>;
   readonly api: ModelApi | null;
   /**
    * Names of headers and query parameters that the gateway forwards, in addition to those that known agents
@@ -30,20 +30,20 @@ interface Refusal {
   readonly reason: string;
 }
 
-export const endpointForm = "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
-export const registryForm = "preset=url[,header=Name:reference]";
+export const endpointSyntax = "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
+export const registrySyntax = "preset=url[,header=Name:reference]";
 
 const maxLength = 4_000;
 const maxUrlLength = 2_000;
 
 /** Parses a model endpoint in the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
 export function parseEndpoint(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, endpointForm, { isModel: true });
+  return parseAddress(text, endpointSyntax, { isModel: true });
 }
 
 /** Parses a package registry in the settings: `preset=url[,header=Name:reference]`. */
 export function parseRegistry(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, registryForm, { isModel: false });
+  return parseAddress(text, registrySyntax, { isModel: false });
 }
 
 /**
@@ -84,7 +84,7 @@ function parseAddress(
   const url = parseUrl(address);
   if ("kind" in url) return refused(`${form} with ${url.reason}`);
 
-  const headers: Record<string, HeaderPlan> = {};
+  const headers: Record<string, HeaderTemplate> = {};
   let api: ModelApi | null = null;
   const pass: string[] = [];
   for (const option of options) {
@@ -127,16 +127,16 @@ const neverPassed: ReadonlySet<string> = new Set([
 ]);
 
 /** Parses a header in the settings: `Name:reference` or `Name:Bearer reference`. */
-function parseHeader(text: string): { readonly name: string; readonly plan: HeaderPlan } | Refusal {
+function parseHeader(text: string): { readonly name: string; readonly plan: HeaderTemplate } | Refusal {
   const [, written = "", scheme, reference = ""] =
     /^([A-Za-z0-9-]{1,100}): *(?:(Bearer|Basic|Token) +)?(.+)$/s.exec(text) ?? [];
   const name = written.toLowerCase();
   if (name === "" || ofConnections.has(name))
     return refused("header=Name:reference, with the name of a header that authenticates the gateway");
-  const parsed = parseReference(reference);
+  const parsed = parseSecretReference(reference);
   if (parsed.kind === "refused")
     return refused(
-      `header=Name:reference, where the reference is ${referenceForms}; swarm refused this reference: ${parsed.reason}`,
+      `header=Name:reference, where the reference is ${secretReferenceSyntax}; swarm refused this reference: ${parsed.reason}`,
     );
   return { name, plan: { before: scheme === undefined ? "" : `${scheme} `, reference } };
 }

@@ -7,7 +7,7 @@ export interface ErrorEntry<Facts> {
   readonly hint?: (facts: Facts) => string;
 }
 
-export function errorEntry<Facts>(
+export function createErrorEntry<Facts>(
   exitCode: ExitCode,
   message: (facts: Facts) => string,
   hint?: (facts: Facts) => string,

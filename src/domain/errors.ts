@@ -1,4 +1,4 @@
-import { catalogue, type ErrorFacts } from "./error-catalogue.ts";
+import { type ErrorFacts, errorCatalogue } from "./error-catalogue.ts";
 import type { ExitCode } from "./exit-codes.ts";
 
 export type ErrorCode = keyof ErrorFacts;
@@ -19,7 +19,7 @@ export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly details: ErrorFacts[Code];
 
   constructor(code: Code, facts: ErrorFacts[Code], cause?: unknown) {
-    const { exitCode, message, hint } = catalogue[code];
+    const { exitCode, message, hint } = errorCatalogue[code];
     super(message(facts), cause === undefined ? undefined : { cause });
     this.name = "SwarmError";
     this.code = code;

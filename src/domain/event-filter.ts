@@ -23,7 +23,7 @@ export type EventKind = (typeof eventKinds)[number];
  * of the current swarm match, and all events after `now`. Without a current swarm, the events of all swarms
  * match.
  */
-export function eventFilter(
+export function createEventFilter(
   state: SwarmState | null,
   { worker, swarm, kind }: EventSelection,
   now: Date,

@@ -1,4 +1,4 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import { utf8ByteLength } from "./fit-message.ts";
 
 /** The maximum length of a line in the event log, in bytes, including the line break. */
@@ -39,9 +39,9 @@ export function eventLine(
   const head = {
     at,
     swarmId:
-      swarmId ?? (typeof swarmIdInFacts === "string" ? cleanText(swarmIdInFacts, maxNameLength) : null),
-    event: cleanText(event, maxNameLength),
-    ...(worker === undefined ? {} : { worker: cleanText(worker, maxNameLength) }),
+      swarmId ?? (typeof swarmIdInFacts === "string" ? sanitizeText(swarmIdInFacts, maxNameLength) : null),
+    event: sanitizeText(event, maxNameLength),
+    ...(worker === undefined ? {} : { worker: sanitizeText(worker, maxNameLength) }),
   };
   const own = Object.fromEntries(Object.entries(facts).filter(([name]) => !reservedNames.includes(name)));
   for (const bounds of boundsToTry) {
@@ -76,7 +76,7 @@ class Cutter {
     if (Array.isArray(value)) return this.#first(value).map((item) => this.cut(item, depth + 1) ?? null);
     return Object.fromEntries(
       this.#first(Object.entries(value)).map(([name, part]) => [
-        cleanText(name, maxNameLength),
+        sanitizeText(name, maxNameLength),
         this.cut(part, depth + 1),
       ]),
     );
@@ -85,8 +85,8 @@ class Cutter {
   #text(text: string): string {
     // Cut the text before cleaning it: to clean megabytes of text would block the process.
     const start = text.slice(0, 8 * this.#bounds.text);
-    const clean = cleanText(start, Number.POSITIVE_INFINITY);
-    const short = cleanText(clean, this.#bounds.text);
+    const clean = sanitizeText(start, Number.POSITIVE_INFINITY);
+    const short = sanitizeText(clean, this.#bounds.text);
     if (start.length < text.length || short !== clean) this.isCut = true;
     return short;
   }

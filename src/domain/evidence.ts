@@ -1,5 +1,5 @@
 import type { JournalledMessage } from "./acp-messages.ts";
-import { cleanLines, cleanText } from "./clean-text.ts";
+import { sanitizeLines, sanitizeText } from "./clean-text.ts";
 import type { MergedWorker, MergeReport, RanCheck } from "./generated/merge.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
@@ -76,15 +76,15 @@ export function reworkRequestFromMerge(
   if (storyId === null) return null;
   const beside = others.length > 0 ? ` (especially ${others.join(", ")})` : "";
   const parts = [
-    `swarm merged your work with other workers' work on the branch ${cleanText(branch)}${beside}. Your working tree now contains the merge.`,
+    `swarm merged your work with other workers' work on the branch ${sanitizeText(branch)}${beside}. Your working tree now contains the merge.`,
     ...(reason
-      ? [`swarm could not merge your work without changes: ${cleanText(reason.message, 1_000)}.`]
+      ? [`swarm could not merge your work without changes: ${sanitizeText(reason.message, 1_000)}.`]
       : []),
     ...(conflicts.length > 0
       ? [
           `Git could not merge these files and left conflict markers in them:\n${conflicts
             .slice(0, 100)
-            .map((path) => `- ${cleanText(path)}`)
+            .map((path) => `- ${sanitizeText(path)}`)
             .join("\n")}\nResolve the conflicts so that the intention of both sides is kept.`,
         ]
       : []),
@@ -120,7 +120,7 @@ export function reworkRequestFromFailure(
   const failed = checks.find(({ exitCode }) => exitCode !== 0);
   const why = reason ? `${reason.code}: ${reason.message}` : output;
   const message = [
-    `The previous attempt failed: ${cleanText(why, 2_000)}`,
+    `The previous attempt failed: ${sanitizeText(why, 2_000)}`,
     ...(failed ? [ranWords(failed.command, failed)] : []),
     "swarm discarded the changes of that attempt: the repository is in the state that it had before this story.",
   ].join("\n\n");
@@ -129,8 +129,8 @@ export function reworkRequestFromFailure(
 
 function ranWords(command: string, { exitCode, output }: Pick<RanCheck, "exitCode" | "output">): string {
   const end = exitCode === null ? "the command did not end in time" : `exit ${exitCode}`;
-  const shown = cleanLines(output).trim().slice(-maxOutputLength) || "(nothing)";
-  return `Command (${end}): \`${cleanText(command, 2_000)}\`
+  const shown = sanitizeLines(output).trim().slice(-maxOutputLength) || "(nothing)";
+  return `Command (${end}): \`${sanitizeText(command, 2_000)}\`
 
 The end of its output:
 \`\`\`

@@ -1,14 +1,14 @@
 import { type KnownVulnerability, knownVulnerabilities } from "./safe-versions.ts";
 
 /** A component of a container engine, such as runc, with the version that the engine reports. */
-export interface EnginePart {
+export interface EngineComponent {
   readonly name: string;
   /** The component's version, with the revision of the Linux distribution if the engine reports one. */
   readonly version: string;
 }
 
 /** Finds the known vulnerabilities in this version of an engine's component. */
-export function findVulnerabilities({ name, version }: EnginePart): KnownVulnerability[] {
+export function findVulnerabilities({ name, version }: EngineComponent): KnownVulnerability[] {
   return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
 

@@ -20,14 +20,14 @@ export function serializeWithinLimit(message: object): string {
 }
 
 function cutTexts(value: Json, limit: number): Json {
-  if (typeof value === "string") return cutText(value, limit);
+  if (typeof value === "string") return truncateText(value, limit);
   if (Array.isArray(value)) return value.map((item: Json) => cutTexts(item, limit));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cutTexts(item, limit)]));
 }
 
 /** Cuts a text to at most `limit` characters, with a mark at the end if something was cut. */
-export function cutText(text: string, limit: number): string {
+export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   // The cut can split a surrogate pair. The remaining half is no valid character, so remove it.
   return `${text.slice(0, Math.max(0, limit - mark.length)).replace(/[\uD800-\uDBFF]$/, "")}${mark}`;

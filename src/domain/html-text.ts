@@ -1,4 +1,4 @@
-import { cleanLines } from "./clean-text.ts";
+import { sanitizeLines } from "./clean-text.ts";
 
 const named: Readonly<Record<string, string>> = {
   ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" },
@@ -6,5 +6,5 @@ const named: Readonly<Record<string, string>> = {
 
 /** Escapes text for HTML, both for content and for attribute values in quotation marks. */
 export function escapeHtml(text: string): string {
-  return cleanLines(text).replace(/[&<>"']/g, (found) => named[found] ?? "");
+  return sanitizeLines(text).replace(/[&<>"']/g, (found) => named[found] ?? "");
 }

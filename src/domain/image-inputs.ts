@@ -1,13 +1,13 @@
 /** The inputs from which an image is built, by name, each with a checksum or an id. */
 export type ImageInputs = Readonly<Record<string, string>>;
 
-export interface InputChange {
+export interface ImageInputChange {
   readonly input: string;
   readonly kind: "added" | "removed" | "changed";
 }
 
 /** Returns one checksum over all inputs of an image. The order of the inputs does not matter. */
-export function checksumOf(inputs: ImageInputs, sha256: (text: string) => string): string {
+export function checksumOfInputs(inputs: ImageInputs, sha256: (text: string) => string): string {
   return sha256(JSON.stringify(sorted(inputs))).slice(0, 16);
 }
 
@@ -28,9 +28,9 @@ export function parseInputsLabel(label: string | undefined): ImageInputs | null 
 }
 
 /** Finds the inputs in which two images differ. */
-export function findInputChanges(before: ImageInputs, after: ImageInputs): InputChange[] {
+export function findInputChanges(before: ImageInputs, after: ImageInputs): ImageInputChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return names.flatMap((input): InputChange[] => {
+  return names.flatMap((input): ImageInputChange[] => {
     // The operator `in` would also find inherited names such as `constructor`, which are no inputs.
     if (!Object.hasOwn(before, input)) return [{ input, kind: "added" }];
     if (!Object.hasOwn(after, input)) return [{ input, kind: "removed" }];

@@ -1,5 +1,5 @@
 import type { SandboxRecord } from "./generated/sandbox-run.ts";
-import { isGvisorKernelExit } from "./process-limits.ts";
+import { isGvisorCrash } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
@@ -30,12 +30,12 @@ const toleranceMs = 1_000;
  * Returns the end to record for a sandbox whose container ended, but not because this process ended it.
  * Returns null if the record needs no change.
  */
-export function judgeSandbox(
+export function findSandboxEnd(
   record: SandboxRecord,
   observed: ObservedSandbox,
   { now, isDestroyed }: { readonly now: Date; readonly isDestroyed: boolean },
 ): SandboxEnd | null {
-  if (isSandboxOver(record)) return null;
+  if (hasSandboxEndedForGood(record)) return null;
   switch (observed.kind) {
     case "created":
     case "alive":
@@ -61,7 +61,10 @@ const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
 };
 
 /** Returns whether a sandbox has ended for good, so that no further task can run in it. */
-export function isSandboxOver({ status, reason }: Pick<SandboxRecord, "status" | "reason">): boolean {
+export function hasSandboxEndedForGood({
+  status,
+  reason,
+}: Pick<SandboxRecord, "status" | "reason">): boolean {
   return (
     status === "destroyed" || status === "timeout" || (status === "failed" && endingReasons.has(reason?.code))
   );
@@ -90,7 +93,7 @@ function judgeEnd(
         message: "the sandbox reached its memory limit, and the sandbox's container was ended",
       },
     };
-  if (isGvisorKernelExit(isolation.runtime, exitCode))
+  if (isGvisorCrash(isolation.runtime, exitCode))
     return {
       status: "failed",
       reason: {

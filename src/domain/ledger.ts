@@ -8,7 +8,7 @@ export interface LedgerLine {
 }
 
 /** Returns the newest ledger line for each content of a task file, by the content's SHA-256 checksum. */
-export function newestBySha(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
+export function newestLineBySha256(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 

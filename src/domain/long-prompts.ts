@@ -1,4 +1,4 @@
-import { findLongestPrefix } from "./model-name.ts";
+import { findByLongestModelPrefix } from "./model-name.ts";
 
 /** The factors by which a call with a long prompt costs more than the model's usual price. */
 export interface LongPromptFactors {
@@ -35,6 +35,6 @@ const longPrompts: readonly LongPrompts[] = [
 
 /** Returns the factors for the price of a call. Both are 1 if the model's usual price applies. */
 export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
-  const long = findLongestPrefix(longPrompts, model);
+  const long = findByLongestModelPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };
 }

@@ -1,11 +1,11 @@
-import { cleanLines, cleanText } from "./clean-text.ts";
+import { sanitizeLines, sanitizeText } from "./clean-text.ts";
 
 /**
  * Escapes untrusted text for a line of Markdown, so that nothing becomes a heading, link, tag or table cell.
  */
 export function escapeMarkdown(text: string, limit = 2_000): string {
   return (
-    cleanText(text, limit)
+    sanitizeText(text, limit)
       .replace(/[\\`*_{}[\]()<>#+!|~&$@]/g, "\\$&")
       // At the start of a line, these characters would begin a list or a rule. An address would become a link.
       .replace(/^(\s*)([-=])/, "$1\\$2")
@@ -16,8 +16,8 @@ export function escapeMarkdown(text: string, limit = 2_000): string {
 }
 
 /** Formats untrusted text as inline code in Markdown. */
-export function codeSpan(text: string): string {
-  const clean = cleanText(text, 2_000);
+export function formatInlineCode(text: string): string {
+  const clean = sanitizeText(text, 2_000);
   const fence = "`".repeat(longestRun(clean) + 1);
   const space = /[` ]/.test(clean.slice(0, 1) + clean.slice(-1)) || clean === "" ? " " : "";
   return `${fence}${space}${clean}${space}${fence}`;
@@ -25,7 +25,7 @@ export function codeSpan(text: string): string {
 
 /** Formats untrusted text as a code block in Markdown, which no line of the text can end. */
 export function formatCodeBlock(text: string, kind = "text"): string[] {
-  const clean = cleanLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
+  const clean = sanitizeLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];
 }

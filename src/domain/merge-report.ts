@@ -1,4 +1,4 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 import type { SummaryMerge } from "./generated/summary.ts";
 import { describeMergeOutcome } from "./merge-words.ts";
@@ -8,18 +8,18 @@ import type { ContainerRecord } from "./swarm-state.ts";
 /** Returns the part of a swarm's summary that describes a merge, with texts that are safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
   return {
-    ...{ branch: cleanText(branch), tip: cleanText(tip, 40) },
-    command: check.command === null ? null : cleanText(check.command, 1_000),
+    ...{ branch: sanitizeText(branch), tip: sanitizeText(tip, 40) },
+    command: check.command === null ? null : sanitizeText(check.command, 1_000),
     workers: workers.map((each) => ({
-      worker: cleanText(each.worker),
+      worker: sanitizeText(each.worker),
       outcome: each.outcome,
-      why: cleanText(describeMergeOutcome(each, check), 1_000),
+      why: sanitizeText(describeMergeOutcome(each, check), 1_000),
     })),
   };
 }
 
 /** Returns the default name of the branch for a swarm's merged results. */
-export function integrationBranchOf(swarmId: string): string {
+export function defaultIntegrationBranch(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
@@ -34,7 +34,7 @@ export function findResultToMerge(record: ContainerRecord): {
   if (status !== "completed" || collected === null || baseCommit === null) return null;
   if (collected.commit === baseCommit) return null;
   const worker = workerSlug(record);
-  const message = `Merge ${cleanText(record.branchName)}\n\nThe work of ${worker}.\n`;
+  const message = `Merge ${sanitizeText(record.branchName)}\n\nThe work of ${worker}.\n`;
   return { worker, commit: collected.commit, base: baseCommit, message };
 }
 
@@ -44,6 +44,6 @@ export function mergeEntryWithoutResult(record: ContainerRecord): MergedWorker {
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;
   const worker = { worker: workerSlug(record), commit: collected?.commit ?? null };
   if (status === "completed") return { ...worker, ...nothing, outcome: "unchanged", reason: null };
-  const message = `the worker is ${status}${record.reason ? cleanText(`, ${record.reason.code}: ${record.reason.message}`, 300) : ""}`;
+  const message = `the worker is ${status}${record.reason ? sanitizeText(`, ${record.reason.code}: ${record.reason.message}`, 300) : ""}`;
   return { ...worker, ...nothing, outcome: "not completed", reason: { code: "NOT_COMPLETED", message } };
 }

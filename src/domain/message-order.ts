@@ -2,7 +2,7 @@ import {
   type AdapterMessage,
   type HostMessage,
   isAdapterMessage,
-  isJournalled,
+  isJournalledMessage,
   type JournalledMessage,
   protocolVersion,
 } from "./acp-messages.ts";
@@ -63,7 +63,7 @@ export function newConversation(
 }
 
 /** Returns the state of a conversation for a new connection, on which the adapter must send `hello` first. */
-export function stateForNewConnection(known: ConversationState): ConversationState {
+export function conversationForNewConnection(known: ConversationState): ConversationState {
   return { ...known, helloContent: null };
 }
 
@@ -71,7 +71,7 @@ export function stateForNewConnection(known: ConversationState): ConversationSta
  * Returns the state of a conversation for the replay of a journal, which contains no `hello`. All messages in
  * the journal count as older than the connection.
  */
-export function stateForJournalReplay(known: ConversationState): ConversationState {
+export function conversationForJournalReplay(known: ConversationState): ConversationState {
   return { ...known, helloContent: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
@@ -82,7 +82,7 @@ export function stateForJournalReplay(known: ConversationState): ConversationSta
  * - An older end is final if `hello` reports that the adapter is finished and that this end is its last
  *   message. Otherwise, the adapter may have continued its work.
  */
-export function isEndFinal({ end, helloContent }: ConversationState): boolean {
+export function isConversationEndFinal({ end, helloContent }: ConversationState): boolean {
   if (!end) return false;
   if (end.type === "completion" && end.payload.status !== "stopped") return true;
   if (!helloContent) return false;
@@ -105,7 +105,8 @@ export function judgeMessage(
     return violation(`the message belongs to attempt ${message.attempt} instead of ${nextState.attempt}`);
   if (message.type === "hello") return judgeHello(nextState, message);
   if (!nextState.helloContent) return violation(`the adapter sent ${message.type} before hello`);
-  if (isJournalled(message)) return judgeJournalled(nextState, message, nextState.helloContent.lastSeq);
+  if (isJournalledMessage(message))
+    return judgeJournalled(nextState, message, nextState.helloContent.lastSeq);
 
   // An error without a `seq` is valid: it answers this host's own request.
   if (message.type !== "heartbeat") return { kind: "new", nextState };
@@ -170,7 +171,7 @@ function judgeJournalled(
 ): MessageVerdict {
   const { seq, type } = message;
   if (seq <= known.lastSeq) return { kind: "known" };
-  if (isEndFinal(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
+  if (isConversationEndFinal(known)) return violation(`the adapter sent ${type} after ${nameOf(known.end)}`);
   if (seq !== known.lastSeq + 1)
     return violation(
       `the adapter sent seq ${seq} after seq ${known.lastSeq}: at least one message is missing`,

@@ -9,7 +9,7 @@ const maxDenied = 10;
  * Records the usage that the gateway counted, instead of what the agent reports. `total` replaces the
  * worker's usage; `part` is added to the usage of one story.
  */
-export function withSpending(
+export function withMeteredSpending(
   record: ContainerRecord,
   total: Spending,
   part: { readonly story: string; readonly spent: Spending } | null,
@@ -38,7 +38,7 @@ export function withDeniedRequest(
 /**
  * Returns the spending in a worker's record as the gateway counted it; zero if only the agent reported usage.
  */
-export function spendingInRecord({ usage }: Pick<ContainerRecord, "usage">): Spending {
+export function meteredSpendingOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {
     ...zeroSpending,

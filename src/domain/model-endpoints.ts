@@ -1,12 +1,17 @@
-import { type AgentSpec, agentName, type ModelProvider, providersOf } from "./agent-credentials.ts";
 import {
-  type HeaderPlan,
+  type AgentSpec,
+  agentDisplayName,
+  type ModelProvider,
+  modelProvidersOf,
+} from "./agent-credentials.ts";
+import {
+  type HeaderTemplate,
   type ModelApi,
   type ParsedUpstream,
   parseEndpoint,
   parseUrl,
 } from "./endpoint-words.ts";
-import { redactReference } from "./secret-reference.ts";
+import { redactSecretReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
 /** The credential with which the gateway calls a model API, with references to the secrets. */
@@ -14,7 +19,7 @@ export type CredentialPlan =
   | {
       readonly kind: "headers";
       /** Headers that the gateway sends with each call. They replace the agent's headers of the same names. */
-      readonly headers: Readonly<Record<string, HeaderPlan>>;
+      readonly headers: Readonly<Record<string, HeaderTemplate>>;
       /** Values that the gateway adds to the agent's headers of the same names. */
       readonly adds?: Readonly<Record<string, string>>;
     }
@@ -101,14 +106,15 @@ export function planEndpoints(
     return { name, provider, api, url: address.url, pass: address.pass, credential, agents: [...callers] };
   });
   const lacking = agents.filter(
-    (agent) => providersOf(agent).length > 0 && !calls.some((call) => call.agent === agentName(agent)),
+    (agent) =>
+      modelProvidersOf(agent).length > 0 && !calls.some((call) => call.agent === agentDisplayName(agent)),
   );
   return {
     endpoints: agents.some(mayCallOwn) ? [...endpoints, ...forAll(own)] : endpoints,
     missing: eachOnce(
       lacking.map((agent) => ({
-        agent: agentName(agent),
-        variables: providersOf(agent).flatMap(({ secretVariables }) => secretVariables),
+        agent: agentDisplayName(agent),
+        variables: modelProvidersOf(agent).flatMap(({ secretVariables }) => secretVariables),
       })),
     ),
     problems: eachOnce(calls.flatMap(({ address }) => address.problem ?? [])),
@@ -117,7 +123,7 @@ export function planEndpoints(
 
 /** Returns the names of the planned endpoints that a worker with this agent may call. */
 export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly EndpointPlan[]): string[] {
-  const name = providersOf(agent).length > 0 ? agentName(agent) : null;
+  const name = modelProvidersOf(agent).length > 0 ? agentDisplayName(agent) : null;
   return endpoints
     .filter(({ agents }) => (agents === null ? mayCallOwn(agent) : name !== null && agents.includes(name)))
     .map((endpoint) => endpoint.name);
@@ -128,7 +134,7 @@ export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly Endp
  */
 export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    providersOf(agent).flatMap(({ plainVariables, address }) =>
+    modelProvidersOf(agent).flatMap(({ plainVariables, address }) =>
       plainVariables.flatMap((name) => (name !== address && env[name] ? [[name, env[name]] as const] : [])),
     ),
   );
@@ -170,7 +176,7 @@ function callsOf(
   settings: EndpointSettings,
   env: Variables,
 ): Call[] {
-  return providersOf(agent).flatMap((provider) => {
+  return modelProvidersOf(agent).flatMap((provider) => {
     const chosen = own.find(({ name }) => name === provider.name);
     const credential = chosen
       ? credentialAt(chosen, provider, settings, env)
@@ -178,7 +184,7 @@ function callsOf(
     if (credential === null) return [];
     const address = chosen ? { url: chosen.url, pass: chosen.pass } : addressOf(provider, env);
     const api = chosen?.api ?? provider.name;
-    return [{ agent: agentName(agent), provider: provider.name, api, address, credential }];
+    return [{ agent: agentDisplayName(agent), provider: provider.name, api, address, credential }];
   });
 }
 
@@ -286,7 +292,7 @@ function shownSecrets(credential: CredentialPlan): string[] {
     credential.kind === "login"
       ? [credential.reference]
       : Object.values(credential.headers).map(({ reference }) => reference);
-  return references.map((reference) => redactReference(reference).replace(/^env:/, ""));
+  return references.map((reference) => redactSecretReference(reference).replace(/^env:/, ""));
 }
 
 function list(words: readonly string[]): string {

@@ -9,7 +9,7 @@ function modelNames(model: string): readonly string[] {
  * Finds the entry in a list whose `model` is the longest prefix of the model's name; of equally long ones,
  * the first. Returns undefined if no entry is a prefix.
  */
-export function findLongestPrefix<Listed extends { readonly model: string }>(
+export function findByLongestModelPrefix<Listed extends { readonly model: string }>(
   listed: readonly Listed[],
   model: string,
 ): Listed | undefined {

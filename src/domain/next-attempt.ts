@@ -1,9 +1,9 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import type { ContainerRecord, EarlierAttempt, Reason, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { withStatus } from "./swarm-state.ts";
 import { workerContainerName } from "./worker-names.ts";
-import { progressOf } from "./worker-record.ts";
+import { countStoryProgress } from "./worker-record.ts";
 
 interface Retrying {
   /** The hashes of commits that are missing from the host's repository, although stories name them. */
@@ -98,7 +98,7 @@ function nextAttempt(
   return {
     ...withStatus(record, "pending", null, now),
     containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
-    ...{ attempt, stories, storyProgress: progressOf(stories), lastSeq: 0 },
+    ...{ attempt, stories, storyProgress: countStoryProgress(stories), lastSeq: 0 },
     ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },
     ...(record.reason && { earlier: [...(record.earlier ?? []), endOfAttempt(record, now)].slice(-100) }),
     ...withoutRetryCommand(record),
@@ -107,7 +107,7 @@ function nextAttempt(
 
 function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Date): EarlierAttempt {
   const { code = "", message = "" } = reason ?? {};
-  return { attempt, code, message: cleanText(message, 500), at: finishedAt ?? now.toISOString() };
+  return { attempt, code, message: sanitizeText(message, 500), at: finishedAt ?? now.toISOString() };
 }
 
 /** Clears the command `retry`, because the new attempt carries it out. Any other command stays. */

@@ -6,7 +6,7 @@ const maxMs = 24 * 3_600_000;
  * Returns when a night's work ends, at most 24 hours from now. The text is a time of day such as `07:00` by
  * this machine's clock, or a duration such as `6h`. Returns null for any other text.
  */
-export function parseNightEnd(text: string, now: Date): Date | null {
+export function parseUnattendedEndTime(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);
   if (ms !== undefined) return ms > 0 && ms <= maxMs ? new Date(now.getTime() + ms) : null;
   const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];

@@ -27,7 +27,7 @@ const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
 /** Parses a time such as `23:00`; null for any other text. */
-export function timeOfDay(text: string): NightlySchedule["at"] | null {
+export function parseTimeOfDay(text: string): NightlySchedule["at"] | null {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   return hour === undefined || minute === undefined ? null : { hour: Number(hour), minute: Number(minute) };
 }

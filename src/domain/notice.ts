@@ -1,12 +1,12 @@
 import type { Notice } from "./generated/notice.ts";
 import type { SwarmSummary } from "./generated/summary.ts";
-import { reportName } from "./report-name.ts";
+import { reportFileName } from "./report-name.ts";
 import { describeMergedBranch, describeTotals } from "./summary-words.ts";
 
 /** Why the user gets a notice: the swarm has ended, or a worker needs the user while the swarm still runs. */
 export type NoticeReason = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
-export function noticeOf(summary: SwarmSummary, occasion: NoticeReason): Notice {
+export function createNotice(summary: SwarmSummary, occasion: NoticeReason): Notice {
   const { project, swarmId, madeAt, workers, merge, next } = summary;
   const open = workers.filter(({ status }) => status === "failed" || status === "stopped");
   const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
@@ -28,7 +28,7 @@ export function noticeOf(summary: SwarmSummary, occasion: NoticeReason): Notice 
         })),
       ...aside.map(({ worker, why }) => ({ worker, why: `set aside: ${why}` })),
     ],
-    report: `.aimi/reports/${reportName(summary)}.html`,
+    report: `.aimi/reports/${reportFileName(summary)}.html`,
     next: [...next],
   };
 }

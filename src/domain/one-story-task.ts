@@ -1,8 +1,8 @@
-import { branchesClash, findBranchProblem } from "./branch-name.ts";
-import { cleanText } from "./clean-text.ts";
+import { branchNamesClash, findBranchProblem } from "./branch-name.ts";
+import { sanitizeText } from "./clean-text.ts";
 import { SwarmError } from "./errors.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
-import { slugOf } from "./slug.ts";
+import { slugOfTaskFile } from "./slug.ts";
 
 /** The user's request for a task with one story. */
 export interface StoryRequest {
@@ -31,7 +31,7 @@ const maxNameLength = 25;
 /** Returns the prompt without spaces at its ends; throws if the prompt is empty or too long. */
 export function requireValidPrompt(prompt: string): string {
   const text = prompt.trim();
-  if (cleanText(text).trim() === "")
+  if (sanitizeText(text).trim() === "")
     throw new SwarmError("USAGE", { message: "the prompt is empty: describe the work" });
   if (text.length > maxPromptLength)
     throw new SwarmError("USAGE", {
@@ -86,17 +86,17 @@ export function defaultBranchName(
   // hide the remote's branch.
   const isFree = !taken.includes("swarm") && findBranchProblem(`swarm/${name}`, remotes) === null;
   const branch = isFree ? `swarm/${name}` : `swarm-${name}`;
-  return taken.some((other) => branchesClash(other, branch)) ? null : branch;
+  return taken.some((other) => branchNamesClash(other, branch)) ? null : branch;
 }
 
 /** Builds a name from the first words of the prompt, as many as fit into `maxNameLength`. */
 function nameOf(prompt: string): string {
   const words = prompt.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word.normalize("NFKD")));
-  let name = slugOf(words[0] ?? "")
+  let name = slugOfTaskFile(words[0] ?? "")
     .slice(0, maxNameLength)
     .replace(/-+$/, "");
   for (const word of words.slice(1)) {
-    const longer = slugOf(`${name} ${word}`);
+    const longer = slugOfTaskFile(`${name} ${word}`);
     if (longer.length > maxNameLength) break;
     name = longer;
   }
@@ -108,7 +108,7 @@ function nameOf(prompt: string): string {
  * sentence.
  */
 function titleOf(text: string): string {
-  const [line = ""] = text.split("\n").filter((each) => cleanText(each).trim() !== "");
+  const [line = ""] = text.split("\n").filter((each) => sanitizeText(each).trim() !== "");
   const [sentence = line] = line.length > maxTitleLength ? line.split(/(?<=[.!?])\s/) : [line];
-  return cleanText(sentence, maxTitleLength).trim();
+  return sanitizeText(sentence, maxTitleLength).trim();
 }

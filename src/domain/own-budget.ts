@@ -7,7 +7,7 @@ const budgets: readonly (readonly [setting: string, variable: string])[] = [
 ];
 
 /** Whether the settings contain at least one budget. A budget counts only if it is a positive number. */
-export function hasBudget(settings: unknown): boolean {
+export function hasBudgetSetting(settings: unknown): boolean {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return false;
   return budgets.some(([setting]) => {
     const amount: unknown = Object.hasOwn(settings, setting) ? Reflect.get(settings, setting) : null;
@@ -19,6 +19,6 @@ export function hasBudget(settings: unknown): boolean {
  * Returns the name of an environment variable that overrides a budget in the user's settings file; null if no
  * such variable is set. The project, not the user, may have set the variable.
  */
-export function budgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
+export function findBudgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
   return budgets.find(([, variable]) => env[variable])?.[1] ?? null;
 }

@@ -22,7 +22,7 @@ const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
  * Returns the number of workers (at least 1) that a host can run beside its other sandboxes. Memory limits
  * the number, and so do the CPUs: two workers share a CPU, since agents mostly wait.
  */
-export function workersThatFit(
+export function countWorkersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
   limitBytes: number,
 ): number {
@@ -65,8 +65,8 @@ export function isLimitedByOtherSandboxes(
 
 function automaticWorkers(capacity: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {
   if (capacity === null) return { workers: 1, why: "the memory and CPUs of the engine's host are unknown" };
-  const workers = workersThatFit(capacity, memoryBytes);
-  const isBeside = workers < workersThatFit({ ...capacity, others: noOthers }, memoryBytes);
+  const workers = countWorkersThatFit(capacity, memoryBytes);
+  const isBeside = workers < countWorkersThatFit({ ...capacity, others: noOthers }, memoryBytes);
   const beside = isBeside ? " in addition to the other sandboxes on this host" : "";
   return { workers, why: `as many as the memory and CPUs of ${capacity.name} allow${beside}` };
 }

@@ -11,7 +11,7 @@ type Step =
  * Compiles a pattern with `*`, `?`, `[a-z]` and `**`, by Docker's rules, into a function that tests paths.
  * Uses no regular expression, because an untrusted pattern could make it exponentially slow.
  */
-export function pathPattern(pattern: string): (path: string) => boolean {
+export function compilePathPattern(pattern: string): (path: string) => boolean {
   const steps = readSteps([...pattern]);
   const leastLength = steps.filter(({ kind }) => takesOne(kind)).length;
   return (path) => {

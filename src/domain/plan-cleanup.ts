@@ -1,8 +1,8 @@
-import { isTerminal } from "./container-status.ts";
+import { isTerminalStatus } from "./container-status.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 import { withStatus } from "./swarm-state.ts";
-import { reportedStatus } from "./told-status.ts";
+import { adapterReportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
 /** A container or volume of this worktree on the engine. Its labels are untrusted. */
@@ -28,7 +28,9 @@ export interface LeftoverAttempt {
 }
 
 /** Whether the host's repository has all commits of an attempt. If not, `why` says what is missing. */
-export type WorkLocation = { readonly kind: "here" } | { readonly kind: "elsewhere"; readonly why: string };
+export type WorkAvailability =
+  | { readonly kind: "here" }
+  | { readonly kind: "elsewhere"; readonly why: string };
 
 export interface Leftover {
   readonly kind: EngineResource["kind"];
@@ -53,7 +55,7 @@ export interface CleanupPlan {
 export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly resources: readonly EngineResource[];
-  readonly locationOf: (attempt: LeftoverAttempt) => WorkLocation;
+  readonly locationOf: (attempt: LeftoverAttempt) => WorkAvailability;
   /** Whether to remove even work that the host's repository does not have. */
   readonly discard: boolean;
   /** The container names of the workers to clean up; null to clean up all resources of the worktree. */
@@ -106,9 +108,9 @@ export function findLeftoverAttempts(
  * Returns the record of a worker whose container and volumes were discarded. The user can retry such a
  * worker, but not resume it.
  */
-export function withDiscarded(record: ContainerRecord, now: Date): ContainerRecord {
+export function withDiscardedContainer(record: ContainerRecord, now: Date): ContainerRecord {
   const message = "`swarm cleanup` discarded the worker's container and volumes";
-  const ended = isTerminal(record.status)
+  const ended = isTerminalStatus(record.status)
     ? record
     : withStatus(record, "failed", { code: "CONTAINER_LOST", message }, now);
   return {
@@ -150,7 +152,7 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
     .filter(({ isOfGateway }) => isOfGateway)
     .map(({ kind, name, swarmId }) => {
       const isNeeded =
-        state?.swarmId === swarmId && state?.containers.some(({ status }) => !isTerminal(status));
+        state?.swarmId === swarmId && state?.containers.some(({ status }) => !isTerminalStatus(status));
       return {
         leftover: { kind, name, worker: null, swarmId },
         ...{ record: null, rank: kind === "container" ? 3 : 4 },
@@ -211,7 +213,7 @@ function whyKept(
 }
 
 function whyUnfinished(record: ContainerRecord | null): string | null {
-  if (record === null || isTerminal(record.status)) return null;
+  if (record === null || isTerminalStatus(record.status)) return null;
   return `the worker is ${record.status} and has not finished`;
 }
 
@@ -220,7 +222,7 @@ function attemptOf(worker: LeftWorker, resource: EngineResource): LeftoverAttemp
   const slug = slugIn(worker, resource);
   if (swarmId === null || slug === null || resource.attempt === null) return null;
   const isLast = record?.attempt === resource.attempt;
-  const reported = isLast ? reportedStatus(record) : null;
+  const reported = isLast ? adapterReportedStatus(record) : null;
   const status = reported === "completed" || reported === "failed" ? reported : null;
   return { swarmId, slug, attempt: resource.attempt, status };
 }

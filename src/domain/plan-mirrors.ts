@@ -1,4 +1,4 @@
-import { mirrorUrls } from "./egress.ts";
+import { defaultRegistryUrls } from "./egress.ts";
 import { type ParsedUpstream, parseRegistry } from "./endpoint-words.ts";
 
 /** The upstream package registry of a mirror in the gateway. `headers` holds references to secrets. */
@@ -13,7 +13,7 @@ export function planMirrors(opened: readonly string[], registries: readonly stri
   return opened.flatMap((name) => {
     const chosen = own.find((registry) => registry.name === name);
     if (chosen) return [{ name, url: chosen.url, headers: chosen.headers }];
-    const url = Object.hasOwn(mirrorUrls, name) ? mirrorUrls[name] : undefined;
+    const url = Object.hasOwn(defaultRegistryUrls, name) ? defaultRegistryUrls[name] : undefined;
     return url === undefined ? [] : [{ name, url, headers: {} }];
   });
 }

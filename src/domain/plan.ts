@@ -1,7 +1,7 @@
-import { type AgentSpec, agentName, findVariablesOfAgents } from "./agent-credentials.ts";
-import { type AgentAccessReport, findAgentAccess } from "./agent-reach.ts";
-import { branchesClash } from "./branch-name.ts";
-import { type AgentSettings, agentOfSettings } from "./default-agent.ts";
+import { type AgentSpec, agentDisplayName, findVariablesOfAgents } from "./agent-credentials.ts";
+import { type AgentAccessReport, createAgentAccessReport } from "./agent-reach.ts";
+import { branchNamesClash } from "./branch-name.ts";
+import { type DefaultAgentSettings, defaultAgentFromSettings } from "./default-agent.ts";
 import { parseSizeBytes } from "./duration.ts";
 import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
@@ -49,7 +49,7 @@ export interface PlanContext {
 }
 
 /** A conflict between task files: clashing branches, or invalid dependencies. */
-export interface TaskClash {
+export interface TaskConflict {
   readonly path: string;
   readonly pointer: string;
   readonly problem: string;
@@ -60,7 +60,10 @@ export interface TaskClash {
  * Finds conflicts that keep task files from running together: clashing branches, and missing or cyclic
  * dependencies.
  */
-export function findTaskClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
+export function findTaskConflicts(
+  tasks: readonly LoadedTask[],
+  allFileNames: readonly string[],
+): TaskConflict[] {
   return [...findBranchClashes(tasks), ...findDependencyClashes(tasks, allFileNames)];
 }
 
@@ -79,7 +82,7 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   const running = runningOf(tasks, context);
   const agents = running.map((task) => agentOf(task, settings));
   const allowed = running.flatMap(({ taskFile }) => taskFile.metadata.allow ?? []);
-  const reach = findAgentAccess(agents, allowed, settings, env);
+  const reach = createAgentAccessReport(agents, allowed, settings, env);
   const accesses =
     settings.network === "gateway" ? [] : findVariablesOfAgents(agents, (name) => Boolean(env[name]));
   return {
@@ -110,8 +113,11 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
 }
 
 /** Returns a task's agent: the one in the task file, else the one in the settings. */
-export function agentOf({ taskFile }: Pick<LoadedTask, "taskFile">, settings: AgentSettings): AgentChoice {
-  return taskFile.metadata.agent ?? agentOfSettings(settings);
+export function agentOf(
+  { taskFile }: Pick<LoadedTask, "taskFile">,
+  settings: DefaultAgentSettings,
+): AgentChoice {
+  return taskFile.metadata.agent ?? defaultAgentFromSettings(settings);
 }
 
 /** Returns a warning for each missing secret or invalid address that would make `swarm start` fail. */
@@ -121,7 +127,7 @@ function warningsOfReach(
   { network }: Settings,
 ): string[] {
   if (network === "none")
-    return [...new Set(agents.filter(({ kind }) => needsModelApi(kind)).map(agentName))].map(
+    return [...new Set(agents.filter(({ kind }) => needsModelApi(kind)).map(agentDisplayName))].map(
       (agent) =>
         `\`swarm start\` refuses ${agent} with --network none, because this agent needs its model's API`,
     );
@@ -222,12 +228,12 @@ function dependenciesAmong({ taskFile }: LoadedTask, tasks: readonly LoadedTask[
   return (taskFile.metadata.dependsOn ?? []).filter((name) => present.has(name));
 }
 
-function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
+function findBranchClashes(tasks: readonly LoadedTask[]): TaskConflict[] {
   return tasks.flatMap(({ path, taskFile }, index) => {
     const branch = taskFile.metadata.branchName;
     const other = tasks
       .slice(0, index)
-      .find(({ taskFile: { metadata } }) => branchesClash(metadata.branchName, branch));
+      .find(({ taskFile: { metadata } }) => branchNamesClash(metadata.branchName, branch));
     if (!other) return [];
     const otherBranch = other.taskFile.metadata.branchName;
     const problem =
@@ -240,7 +246,10 @@ function findBranchClashes(tasks: readonly LoadedTask[]): TaskClash[] {
   });
 }
 
-function findDependencyClashes(tasks: readonly LoadedTask[], allFileNames: readonly string[]): TaskClash[] {
+function findDependencyClashes(
+  tasks: readonly LoadedTask[],
+  allFileNames: readonly string[],
+): TaskConflict[] {
   const unread = allFileNames.filter((name) => !tasks.some(({ fileName }) => fileName === name));
   const nodes = [
     ...tasks.map(({ fileName, taskFile }) => ({

@@ -52,7 +52,7 @@ export function areProcessesExhausted({
  * Whether a container ended because gVisor crashed. gVisor is a Go program, which exits with 2 if it cannot
  * create a thread.
  */
-export function isGvisorKernelExit(runtime: string, exitCode: number | null): boolean {
+export function isGvisorCrash(runtime: string, exitCode: number | null): boolean {
   return isGvisor(runtime) && exitCode === 2;
 }
 

@@ -27,7 +27,7 @@ export function renderProjectDockerfile({
  * Returns the files of the build context that the layers need. `from` is the tracked file to copy; null means
  * an empty file.
  */
-export function dependencyContext(
+export function dependencyBuildContext(
   layers: readonly DependencyLayer[],
 ): { readonly path: string; readonly from: string | null }[] {
   return layers.flatMap(({ files, emptyFiles }, index) => [

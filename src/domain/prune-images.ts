@@ -1,4 +1,4 @@
-/** The facts about an image from which `planPrune` decides. */
+/** The facts about an image from which `planImagePrune` decides. */
 export interface PrunableImage {
   readonly id: string;
   readonly role: string;
@@ -12,7 +12,7 @@ export interface PrunableImage {
  * images and of the probe images. With `own`, all images of this project and no others; with `all`, every
  * image that swarm made.
  */
-export function planPrune<Image extends PrunableImage>(
+export function planImagePrune<Image extends PrunableImage>(
   images: readonly Image[],
   {
     project,

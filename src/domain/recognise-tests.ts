@@ -1,11 +1,11 @@
 import type { DependencyLayer, PackageManager } from "./dependencies/dependency-layer.ts";
-import { isObject, parseObject, tomlSections } from "./dependencies/manifest-text.ts";
+import { isJsonObject, parseJsonObject, parseTomlSections } from "./dependencies/manifest-text.ts";
 
 /**
  * The paths of a commit's tracked files. `readText` returns a file's content, or undefined if the content is
  * not available.
  */
-export interface TrackedTree {
+export interface TrackedFiles {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
 }
@@ -29,7 +29,7 @@ export interface TestCommand {
   readonly by: string;
 }
 
-export type RecognisedTests =
+export type RecognisedTestCommand =
   | ({ readonly kind: "found" } & TestCommand)
   /**
    * The image lacks the programs or packages that the command needs, so the command would fail in every
@@ -147,7 +147,10 @@ export const testManifestNames: readonly string[] = [
 ];
 
 /** Finds the repository's own test command from files in the root folder. */
-export function recogniseTests({ paths, readText }: TrackedTree, image: SandboxImageLayers): RecognisedTests {
+export function recogniseTestCommand(
+  { paths, readText }: TrackedFiles,
+  image: SandboxImageLayers,
+): RecognisedTestCommand {
   const tracked = new Set(paths);
   const tree: Tree = {
     has: (path) => tracked.has(path),
@@ -189,24 +192,26 @@ function managerOf(tree: Tree, image: SandboxImageLayers): PackageManager {
 
 /** Returns `scripts.test` from the text of a package.json or composer.json. */
 function testScript(manifest: string): string | null {
-  const scripts = parseObject(manifest)?.["scripts"];
-  const script = isObject(scripts) ? scripts["test"] : undefined;
+  const scripts = parseJsonObject(manifest)?.["scripts"];
+  const script = isJsonObject(scripts) ? scripts["test"] : undefined;
   if (Array.isArray(script)) return script.length > 0 ? script.join("\n") : null;
   return typeof script === "string" && script.trim() !== "" ? script : null;
 }
 
 function asksForPackages(manifest: string): boolean {
-  const parsed = parseObject(manifest);
+  const parsed = parseJsonObject(manifest);
   return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
     const packages = parsed?.[field];
-    return isObject(packages) && Object.keys(packages).length > 0;
+    return isJsonObject(packages) && Object.keys(packages).length > 0;
   });
 }
 
 function pytestMark(tree: Tree): string | null {
   if (tree.has("pytest.ini")) return "the repository has a pytest.ini";
   const configured = pythonFiles.find((file) =>
-    tomlSections(tree.text(file)).some(({ name }) => /^(?:tool\.pytest|tool:pytest$|pytest$)/.test(name)),
+    parseTomlSections(tree.text(file)).some(({ name }) =>
+      /^(?:tool\.pytest|tool:pytest$|pytest$)/.test(name),
+    ),
   );
   if (configured !== undefined) return `${configured} contains pytest settings`;
   const isPython = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"].some(tree.has);

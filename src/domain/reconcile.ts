@@ -1,6 +1,6 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "./generated/swarm-state.ts";
-import { hasProgramEndedContainer } from "./own-end.ts";
-import { areProcessesExhausted, isGvisorKernelExit } from "./process-limits.ts";
+import { hasProgramFailedByItself } from "./own-end.ts";
+import { areProcessesExhausted, isGvisorCrash } from "./process-limits.ts";
 
 /** What the engine reports about the container whose name is in a worker's record. */
 export type ObservedContainer =
@@ -12,8 +12,8 @@ export type ObservedContainer =
       readonly labelsAgree: boolean;
     };
 
-/** Facts, besides the record and the container, from which `reconcile` judges a record. */
-export interface RecordContext {
+/** Facts, besides the record and the container, from which `reconcileRecords` judges a record. */
+export interface ReconcileFacts {
   readonly isOwnerAlive: boolean;
   /** The commit of the newest checkpoint in the host's journal. */
   readonly lastCheckpoint: string | null;
@@ -46,10 +46,10 @@ export interface Correction {
  * Compares every record with the engine's containers. Returns corrections, and the names of swarm's
  * containers without a record.
  */
-export function reconcile(
+export function reconcileRecords(
   records: readonly ContainerRecord[],
   observedByName: ReadonlyMap<string, ObservedContainer>,
-  contextOf: (record: ContainerRecord) => RecordContext,
+  contextOf: (record: ContainerRecord) => ReconcileFacts,
 ): { corrections: Correction[]; orphans: string[] } {
   const corrections = records.flatMap((record) => {
     const observed = observedByName.get(record.containerName) ?? { kind: "missing", volume: false };
@@ -67,7 +67,7 @@ export function reconcile(
 function judge(
   record: ContainerRecord,
   observed: ObservedContainer,
-  context: RecordContext,
+  context: ReconcileFacts,
 ): CorrectionAction[] {
   if (record.creating) return judgeCreating(observed, context);
   if (observed.kind !== "missing" && !isSameId(record.containerId, observed.containerId))
@@ -114,12 +114,12 @@ function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
 }
 
-function judgeCreating(observed: ObservedContainer, { isOwnerAlive }: RecordContext): CorrectionAction[] {
+function judgeCreating(observed: ObservedContainer, { isOwnerAlive }: ReconcileFacts): CorrectionAction[] {
   if (isOwnerAlive) return [];
   return observed.kind === "missing" ? [{ kind: "clear-creating" }] : [adoptOrReport(observed)];
 }
 
-function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordContext): CorrectionAction[] {
+function judgeMissing(record: ContainerRecord, volume: boolean, context: ReconcileFacts): CorrectionAction[] {
   if (record.status === "stopped") return collectMissingWork(record, context);
   if (record.status === "pending" && record.containerId === null) return [];
   if (volume) return [{ kind: "collect-then-judge" }];
@@ -130,7 +130,7 @@ function judgeMissing(record: ContainerRecord, volume: boolean, context: RecordC
 function judgeFinished(
   record: ContainerRecord,
   observed: ObservedContainer,
-  context: RecordContext,
+  context: ReconcileFacts,
 ): CorrectionAction[] {
   const alive = ["running", "paused", "restarting"].includes(observed.kind);
   const unpublished = record.status === "completed" && record.branch?.done === false;
@@ -149,7 +149,7 @@ function judgeFinished(
 }
 
 /** Returns the action `collect` if the worker's journal names a commit that the host's repository lacks. */
-function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: RecordContext): CorrectionAction[] {
+function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: ReconcileFacts): CorrectionAction[] {
   // Without a container there is nothing to collect: the user discarded the container.
   const behind =
     lastCheckpoint !== null &&
@@ -213,9 +213,9 @@ export function judgeEndedAttempt(
 }
 
 function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string | null {
-  if (processes !== null && areProcessesExhausted(processes) && hasProgramEndedContainer(exitCode))
+  if (processes !== null && areProcessesExhausted(processes) && hasProgramFailedByItself(exitCode))
     return `the sandbox ended after it reached its limit of ${processes.most} processes`;
-  return isGvisorKernelExit(runtime, exitCode)
+  return isGvisorCrash(runtime, exitCode)
     ? "the sandbox's own kernel (gVisor) ended, probably because too many processes ran"
     : null;
 }

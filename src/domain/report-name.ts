@@ -3,6 +3,6 @@ import type { SwarmSummary } from "./generated/summary.ts";
 /**
  * Returns the file name of a swarm's report, without extension. The name is the same after `swarm resume`.
  */
-export function reportName({ swarmId, createdAt }: Pick<SwarmSummary, "swarmId" | "createdAt">): string {
+export function reportFileName({ swarmId, createdAt }: Pick<SwarmSummary, "swarmId" | "createdAt">): string {
   return `${createdAt.slice(0, 10)}-${swarmId.slice(0, 6)}`;
 }

@@ -1,7 +1,7 @@
 import { backoffMs } from "./backoff.ts";
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
-import { hasProgramEndedContainer } from "./own-end.ts";
+import { hasProgramFailedByItself } from "./own-end.ts";
 
 /** The rules by which a swarm continues after a failure. */
 export interface RetryPolicy {
@@ -23,7 +23,7 @@ const final: readonly string[] = [
 ];
 
 /** Whether only the user can resolve a failure with this code. */
-export function needsHuman(code: string): boolean {
+export function needsUser(code: string): boolean {
   return final.includes(code) && code !== "DEPENDENCY_FAILED";
 }
 
@@ -37,7 +37,11 @@ const maxRestarts = 5;
  * Returns the delay in milliseconds before a failed worker's next attempt; null if swarm makes no further
  * attempt.
  */
-export function nextAttemptMs(record: ContainerRecord, policy: RetryPolicy, random: number): number | null {
+export function nextAttemptDelayMs(
+  record: ContainerRecord,
+  policy: RetryPolicy,
+  random: number,
+): number | null {
   const { status, attempt, reason } = record;
   if (status !== "failed" || attempt >= policy.maxAttempts || policy.failFast) return null;
   if (hasRepeatedFailure(record)) return null;
@@ -59,7 +63,7 @@ export function hasRepeatedFailure({ reason, earlier = [] }: ContainerRecord): b
  * comparison.
  */
 function essence(message: string): string {
-  return cleanText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
+  return sanitizeText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
 }
 
 /** Error codes of transient failures, for example of a killed container or a failed call of the engine. */
@@ -72,14 +76,18 @@ const passing: readonly string[] = [
  * would probably not help.
  */
 export function hasRepeatedExitCode({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
-  return reason?.code === "INTERRUPTED" && hasProgramEndedContainer(exitCode) && exitCode === before;
+  return reason?.code === "INTERRUPTED" && hasProgramFailedByItself(exitCode) && exitCode === before;
 }
 
 /**
  * Returns the delay in milliseconds before the owner restarts a worker that was interrupted `interruptions`
  * times. Null if the owner leaves the restart to the user.
  */
-export function restartMs(record: ContainerRecord, interruptions: number, random: number): number | null {
+export function restartDelayMs(
+  record: ContainerRecord,
+  interruptions: number,
+  random: number,
+): number | null {
   const isPassing = record.reason !== null && passing.includes(record.reason.code);
   if (record.status !== "stopped" || !isPassing || interruptions > maxRestarts) return null;
   return backoffMs(interruptions, random);

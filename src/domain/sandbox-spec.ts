@@ -1,4 +1,4 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import { formatBytes, parseDurationMs, parseSizeBytes } from "./duration.ts";
 import type { SandboxPermissions, SandboxSpecFile } from "./generated/sandbox.ts";
 import { isImageReference } from "./image-reference.ts";
@@ -65,7 +65,7 @@ const maxEnvNameLength = 128;
 const maxEnvValueBytes = 32 * 1024;
 
 /** Converts a valid `sandbox.yaml` into a spec, with defaults for missing fields. */
-export function sandboxSpecOf(file: SandboxSpecFile): SandboxSpec {
+export function toSandboxSpec(file: SandboxSpecFile): SandboxSpec {
   const { runtime = "bash", ttl = "30m", resources = {}, env = {} } = file;
   const language = languages.find((name) => name === runtime);
   return {
@@ -95,13 +95,13 @@ function bytesOf(size: string | undefined): number | null {
 }
 
 /** The spec of a sandbox that was created without a `sandbox.yaml`. */
-export const defaultSandboxSpec: SandboxSpec = sandboxSpecOf({});
+export const defaultSandboxSpec: SandboxSpec = toSandboxSpec({});
 
 /**
  * Finds values that expose the host. Each requires a flag on the command line, so that a file alone cannot
  * expose the host.
  */
-export function findDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
+export function findSandboxDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
   const dangers: SandboxDanger[] = [];
   if (network === "host")
     dangers.push({
@@ -268,7 +268,7 @@ function findEnvValueProblem(value: string): Complaint | undefined {
 
 /** Quotes untrusted text for use in a sentence. */
 function quoted(text: string): string {
-  return JSON.stringify(cleanText(text, 80));
+  return JSON.stringify(sanitizeText(text, 80));
 }
 
 function escapeKey(key: string): string {

@@ -1,5 +1,5 @@
 /** A parsed reference to a secret: where to find the secret. Settings never hold the secret itself. */
-export type ParsedReference =
+export type ParsedSecretReference =
   | { readonly kind: "env"; readonly name: string }
   /** A file that holds the secret; the path is absolute, or starts with `~/` for the user's home. */
   | { readonly kind: "file"; readonly path: string }
@@ -8,11 +8,11 @@ export type ParsedReference =
   | { readonly kind: "refused"; readonly reason: string };
 
 /** The valid forms of a reference, for error messages. */
-export const referenceForms = "env:NAME, file:/path, file:~/path or cmd:program arguments";
+export const secretReferenceSyntax = "env:NAME, file:/path, file:~/path or cmd:program arguments";
 
 const maxLength = 2_000;
 
-export function parseReference(text: string): ParsedReference {
+export function parseSecretReference(text: string): ParsedSecretReference {
   const [, kind, rest = ""] = /^(env|file|cmd):(.*)$/s.exec(text) ?? [];
   if (text.length > maxLength || /\p{Cc}/u.test(text))
     return refused(
@@ -29,8 +29,8 @@ export function parseReference(text: string): ParsedReference {
  * Returns a reference in a form that is safe to show: a command without its arguments, and `…` for an invalid
  * reference.
  */
-export function redactReference(text: string): string {
-  const reference = parseReference(text);
+export function redactSecretReference(text: string): string {
+  const reference = parseSecretReference(text);
   switch (reference.kind) {
     case "env":
     case "file":
@@ -68,18 +68,18 @@ export function isGitCredentialFile(path: string): boolean {
   );
 }
 
-function variable(name: string): ParsedReference {
+function variable(name: string): ParsedSecretReference {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
     return refused("the name of an environment variable must follow env:");
   return isGitCredentialVariable(name) ? refused(gitStays) : { kind: "env", name };
 }
 
-function file(path: string): ParsedReference {
+function file(path: string): ParsedSecretReference {
   if (!/^(?:~?\/)./.test(path)) return refused("a path that begins with / or ~/ must follow file:");
   return isGitCredentialFile(path) ? refused(gitStays) : { kind: "file", path };
 }
 
-function command(line: string): ParsedReference {
+function command(line: string): ParsedSecretReference {
   const [program, ...args] = splitWords(line) ?? [];
   if (!program)
     return refused("a program and its arguments must follow cmd:, and every quote must be closed");
@@ -90,7 +90,7 @@ function command(line: string): ParsedReference {
 const gitStays =
   "swarm never passes on credentials for git or git hosts; create a separate token for the agent";
 
-function refused(reason: string): ParsedReference {
+function refused(reason: string): ParsedSecretReference {
   return { kind: "refused", reason };
 }
 

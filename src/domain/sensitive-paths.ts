@@ -1,4 +1,4 @@
-import { baseNameOf, folderOf, resolvePath } from "./tree-path.ts";
+import { baseNameOf, parentFolderOf, resolvePath } from "./tree-path.ts";
 
 /** A changed path that the user should review. The text of the path is safe to show. */
 export interface SensitivePath {
@@ -51,14 +51,18 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
  * Returns why the user should review a change; null if the user need not. Ignores the case of paths, as many
  * file systems do.
  */
-export function sensitiveReason({ path, linkTo, hasChangedScripts }: ChangedPath): SensitiveReason | null {
+export function findSensitiveReason({
+  path,
+  linkTo,
+  hasChangedScripts,
+}: ChangedPath): SensitiveReason | null {
   const lower = path.toLowerCase();
   const enclosed = `/${lower}/`;
   const folder = folders.find(([parts]) => enclosed.includes(parts));
   if (folder) return folder[1];
   const name = names.find(([pattern]) => pattern.test(baseNameOf(lower)));
   if (name) return name[1];
-  if (linkTo !== null && resolvePath(folderOf(path), linkTo) === null) return "link-out";
+  if (linkTo !== null && resolvePath(parentFolderOf(path), linkTo) === null) return "link-out";
   return hasChangedScripts ? "package-scripts" : null;
 }
 

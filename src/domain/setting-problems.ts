@@ -1,15 +1,15 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import { egressPresets, parseAllowList } from "./egress.ts";
 import {
-  endpointForm,
+  endpointSyntax,
   modelApis,
   parseEndpoint,
   parseRegistry,
   redactEndpoint,
-  registryForm,
+  registrySyntax,
 } from "./endpoint-words.ts";
 import type { SettingsFile } from "./generated/config.ts";
-import { parseReference, referenceForms } from "./secret-reference.ts";
+import { parseSecretReference, secretReferenceSyntax } from "./secret-reference.ts";
 
 /** A setting's value that breaks a rule which the schema cannot express. */
 export interface SettingProblem {
@@ -29,8 +29,8 @@ export interface SettingProblem {
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
     ...wordsIn(settings.allow).flatMap(({ word, index }) => allowProblems(word, index)),
-    ...addressProblems("modelEndpoints", settings.modelEndpoints, parseEndpoint, endpointForm),
-    ...addressProblems("registries", settings.registries, parseRegistry, registryForm),
+    ...addressProblems("modelEndpoints", settings.modelEndpoints, parseEndpoint, endpointSyntax),
+    ...addressProblems("registries", settings.registries, parseRegistry, registrySyntax),
     ...registryNameProblems(settings.registries),
     ...credentialProblems(settings.credentials),
   ];
@@ -39,7 +39,7 @@ export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
 function allowProblems(word: string, index: number): SettingProblem[] {
   return parseAllowList([word]).problems.map(({ problem }) => ({
     pointer: `/allow/${index}`,
-    shown: word.includes("@") ? "…" : cleanText(word, 260),
+    shown: word.includes("@") ? "…" : sanitizeText(word, 260),
     expected: `host:port or the name of a preset; the given value ${problem}`,
   }));
 }
@@ -70,7 +70,7 @@ function registryNameProblems(value: unknown): SettingProblem[] {
   return wordsIn(value).flatMap(({ word, index }) => {
     const parsed = parseRegistry(word);
     if (parsed.kind === "refused" || mirrored.includes(parsed.name)) return [];
-    const expected = `${registryForm}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
+    const expected = `${registrySyntax}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
     return [{ pointer: `/registries/${index}`, shown: redactEndpoint(word), expected }];
   });
 }
@@ -78,14 +78,14 @@ function registryNameProblems(value: unknown): SettingProblem[] {
 function credentialProblems(value: unknown): SettingProblem[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([provider, reference]) => {
-    const parsed = parseReference(String(reference));
+    const parsed = parseSecretReference(String(reference));
     const isKnown = modelApis.some((api) => api === provider);
     if (isKnown && parsed.kind !== "refused") return [];
     const expected =
       isKnown && parsed.kind === "refused"
-        ? `a reference to a secret: ${referenceForms}; swarm refused this reference: ${parsed.reason}`
-        : `one of the names ${modelApis.join(", ")}, and as its value a reference to a secret: ${referenceForms}`;
-    return [{ pointer: `/credentials/${cleanText(provider, 40)}`, shown: "…", expected }];
+        ? `a reference to a secret: ${secretReferenceSyntax}; swarm refused this reference: ${parsed.reason}`
+        : `one of the names ${modelApis.join(", ")}, and as its value a reference to a secret: ${secretReferenceSyntax}`;
+    return [{ pointer: `/credentials/${sanitizeText(provider, 40)}`, shown: "…", expected }];
   });
 }
 

@@ -4,7 +4,7 @@ const maxLength = 30;
  * Derives a worker's short name from the name of its task file: without date and `-tasks.json`, only
  * `[a-z0-9-]`, at most 30 characters.
  */
-export function slugOf(fileName: string): string {
+export function slugOfTaskFile(fileName: string): string {
   const slug = fileName
     .replace(/-tasks\.json$/, "")
     .replace(/^\d{4}-\d{2}-\d{2}-/, "")
@@ -20,7 +20,7 @@ export function slugOf(fileName: string): string {
 export function uniqueSlugs(fileNames: readonly string[]): string[] {
   const taken = new Set<string>();
   return fileNames.map((fileName) => {
-    const slug = slugOf(fileName);
+    const slug = slugOfTaskFile(fileName);
     let unique = slug;
     for (let count = 2; taken.has(unique); count += 1) {
       const suffix = `-${count}`;
@@ -43,5 +43,5 @@ export function workerSlug({
   taskFilePath: string;
 }): string {
   const [, slug] = /^aimi-[0-9a-f]{6}-[0-9a-f]{6}-([a-z0-9-]+)(?:\.a\d+)?$/.exec(containerName) ?? [];
-  return slug ?? slugOf(taskFilePath.split("/").at(-1) ?? taskFilePath);
+  return slug ?? slugOfTaskFile(taskFilePath.split("/").at(-1) ?? taskFilePath);
 }

@@ -1,6 +1,6 @@
 import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
-import { findLongestPrefix } from "./model-name.ts";
+import { findByLongestModelPrefix } from "./model-name.ts";
 
 /** The tokens that one API call used, as the API counts them. The first four counts do not overlap. */
 export interface TokenCounts {
@@ -34,12 +34,12 @@ export function addSpending(one: Spending, other: Spending): Spending {
  * Returns the larger value of each field. If both counts of the same calls are incomplete, this is the best
  * estimate.
  */
-export function largerSpending(one: Spending, other: Spending): Spending {
+export function maxSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, Math.max);
 }
 
 /** Subtracts `other` from `known` in each field. A negative difference becomes 0. */
-export function excessSpending(known: Spending, other: Spending): Spending {
+export function subtractSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
 
@@ -72,7 +72,7 @@ export function spendingOfCall(
   const { longCacheWriteTokens = 0, priceFactor = 1, feeUsd = 0 } = counts;
   const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
   const spent = { ...zeroSpending, ...tokens, calls: 1, costUsd: feeUsd };
-  const price = model === null ? mostExpensive(prices) : findLongestPrefix(prices, model);
+  const price = model === null ? mostExpensive(prices) : findByLongestModelPrefix(prices, model);
   if (price === undefined) return { ...spent, unpricedTokens: countBudgetTokens(spent) };
   const factors = longPromptFactors(model ?? price.model, inputTokens + cacheReadTokens + cacheWriteTokens);
   const written = cacheWriteTokens + Math.min(longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);

@@ -23,7 +23,7 @@ import {
   describeWorkRef,
   hasMoreDeletedFiles,
 } from "./summary-words.ts";
-import { type TimelineBar, timelineOf } from "./timeline.ts";
+import { computeTimeline, type TimelineBar } from "./timeline.ts";
 
 /** A symbol for each status, so that a reader does not depend on colours to see the status. */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
@@ -100,7 +100,7 @@ function commandLine(command: string): string {
 }
 
 function picture(summary: SwarmSummary): string {
-  const timeline = timelineOf(summary);
+  const timeline = computeTimeline(summary);
   if (timeline === null) return "";
   const { bars, from, to } = timeline;
   return section("Timeline of the workers", [

@@ -1,5 +1,5 @@
 import type { StorySummary, SummaryProofCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
-import { codeSpan, escapeMarkdown, formatCodeBlock } from "./markdown-text.ts";
+import { escapeMarkdown, formatCodeBlock, formatInlineCode } from "./markdown-text.ts";
 import {
   describeChanges,
   describeCheckEnd,
@@ -69,12 +69,12 @@ function workerLines(worker: WorkerSummary): string[] {
   const { title, taskFile, status, attempt, reason, base, stories, next, changes, sensitive } = worker;
   const heading = title === null ? worker.worker : `${worker.worker}: ${title}`;
   const facts = [
-    `task file: ${codeSpan(taskFile)}`,
+    `task file: ${formatInlineCode(taskFile)}`,
     `status: ${status}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
     ...(reason ? [`reason: ${escapeMarkdown(`${reason.code}: ${reason.message}`)}`] : []),
     ...(describeProof(worker) === "" ? [] : [`proof: ${escapeMarkdown(describeProof(worker))}`]),
     ...worker.earlier.map((earlier) => escapeMarkdown(describeEarlierAttempt(earlier))),
-    ...(base === null ? [] : [`base commit: ${codeSpan(base)}`]),
+    ...(base === null ? [] : [`base commit: ${formatInlineCode(base)}`]),
     ...(describeWorkRef(worker) === "" ? [] : [`work: ${escapeMarkdown(describeWorkRef(worker))}`]),
     ...(changes === null ? [] : [`changes: ${escapeMarkdown(describeChanges(worker))}`]),
     ...(describeTimeAndCost(worker).length === 0
@@ -93,23 +93,25 @@ function workerLines(worker: WorkerSummary): string[] {
       "Commits",
       (changes?.commits ?? []).map(
         ({ id, subject, author }) =>
-          `${codeSpan(id.slice(0, 10))} ${escapeMarkdown(subject)} (${escapeMarkdown(author)})`,
+          `${formatInlineCode(id.slice(0, 10))} ${escapeMarkdown(subject)} (${escapeMarkdown(author)})`,
       ),
       changes?.isCut ?? false,
     ),
     ...listOf(
       "Changed paths to review",
-      sensitive.paths.map(({ path, why }) => `${codeSpan(path)} ${escapeMarkdown(why.replaceAll("-", " "))}`),
+      sensitive.paths.map(
+        ({ path, why }) => `${formatInlineCode(path)} ${escapeMarkdown(why.replaceAll("-", " "))}`,
+      ),
       sensitive.isCut,
     ),
-    ...listOf("Deleted files", sensitive.deleted.paths.map(codeSpan), hasMoreDeletedFiles(worker)),
+    ...listOf("Deleted files", sensitive.deleted.paths.map(formatInlineCode), hasMoreDeletedFiles(worker)),
     ...(next.length === 0 ? [] : ["What to do next:", "", ...formatCodeBlock(next.join("\n"), "sh"), ""]),
   ];
 }
 
 function proofLines({ command, before, after, output }: SummaryProofCheck): string[] {
   return [
-    `Proof ${codeSpan(command)} in a fresh sandbox: ${escapeMarkdown(describeProofCheckEnd(after))} after the work, ${escapeMarkdown(describeProofCheckEnd(before))} before the work`,
+    `Proof ${formatInlineCode(command)} in a fresh sandbox: ${escapeMarkdown(describeProofCheckEnd(after))} after the work, ${escapeMarkdown(describeProofCheckEnd(before))} before the work`,
     "",
     ...(output.trim() === "" ? [] : [...formatCodeBlock(output), ""]),
   ];
@@ -124,13 +126,15 @@ function storyLines(story: StorySummary): string[] {
   return [
     `### ${escapeMarkdown(heading)}`,
     "",
-    `- ${escapeMarkdown(facts)}${commit === null ? "" : `, commit ${codeSpan(commit.slice(0, 10))}`}`,
+    `- ${escapeMarkdown(facts)}${commit === null ? "" : `, commit ${formatInlineCode(commit.slice(0, 10))}`}`,
     ...(reason === null ? [] : [`- ${escapeMarkdown(describeStoryResult(story))}`]),
-    ...(unfinished === null ? [] : [`- unfinished work of the failed story: ${codeSpan(unfinished)}`]),
+    ...(unfinished === null
+      ? []
+      : [`- unfinished work of the failed story: ${formatInlineCode(unfinished)}`]),
     "",
     ...(words === "" ? [] : [...formatCodeBlock(words), ""]),
     ...checks.flatMap((check) => [
-      `Check ${codeSpan(check.command)}: ${describeCheckEnd(check)}`,
+      `Check ${formatInlineCode(check.command)}: ${describeCheckEnd(check)}`,
       "",
       ...(check.output.trim() === "" ? [] : [...formatCodeBlock(check.output), ""]),
     ]),

@@ -1,4 +1,4 @@
-import { cleanLines, cleanText } from "./clean-text.ts";
+import { sanitizeLines, sanitizeText } from "./clean-text.ts";
 import { describeDeniedRequest } from "./denied-words.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type {
@@ -52,8 +52,8 @@ export function summarize(
     workers.filter(({ status }) => statuses.includes(status)).length;
   const stories = workers.flatMap((worker) => worker.stories);
   return {
-    ...{ swarmId, project: cleanText(project.slug), createdAt, madeAt: now.toISOString(), isOwned },
-    systemCalls: engine?.systemCalls === undefined ? null : cleanText(engine.systemCalls),
+    ...{ swarmId, project: sanitizeText(project.slug), createdAt, madeAt: now.toISOString(), isOwned },
+    systemCalls: engine?.systemCalls === undefined ? null : sanitizeText(engine.systemCalls),
     totals: {
       workers: {
         total: workers.length,
@@ -81,8 +81,8 @@ function summarizeWorker(
   const titles = new Map(taskFile?.userStories.map(({ id, title }) => [id, title]));
   const worker: Omit<WorkerSummary, "next"> = {
     worker: workerSlug(record),
-    taskFile: cleanText(record.taskFilePath, 1_000),
-    title: taskFile && cleanText(taskFile.metadata.title),
+    taskFile: sanitizeText(record.taskFilePath, 1_000),
+    title: taskFile && sanitizeText(taskFile.metadata.title),
     status: record.status,
     reason: cleanReason(record.reason),
     attempt: record.attempt,
@@ -95,7 +95,7 @@ function summarizeWorker(
     work: workOf(record),
     ...{ changes, sensitive, proof: proof && summarizeProof(proof) },
     earlier: (record.earlier ?? []).map(({ attempt, code, message }) => ({
-      ...{ attempt, code: cleanText(code), message: cleanText(message, 500) },
+      ...{ attempt, code: sanitizeText(code), message: sanitizeText(message, 500) },
     })),
     stories: record.stories.map((story) =>
       summarizeStory(story, {
@@ -110,12 +110,12 @@ function summarizeWorker(
 
 function summarizeProof({ verdict, why, checks, weakenedTests, isCut }: ProofReport): SummaryProof {
   return {
-    ...{ verdict, isCut, why: why === null ? null : cleanText(why, 1_000) },
+    ...{ verdict, isCut, why: why === null ? null : sanitizeText(why, 1_000) },
     checks: checks.map(({ command, before, after }) => ({
-      ...{ command: cleanText(command, 1_000), before: before.exitCode, after: after.exitCode },
-      output: after.exitCode === 0 ? "" : cleanLines(after.output),
+      ...{ command: sanitizeText(command, 1_000), before: before.exitCode, after: after.exitCode },
+      output: after.exitCode === 0 ? "" : sanitizeLines(after.output),
     })),
-    weakened: weakenedTests.map(({ path, line }) => cleanText(`${path}: ${line}`)),
+    weakened: weakenedTests.map(({ path, line }) => sanitizeText(`${path}: ${line}`)),
   };
 }
 
@@ -135,12 +135,12 @@ function summarizeStory(
 ): StorySummary {
   const current = facts?.status === status ? facts : null;
   return {
-    ...{ id: cleanText(id), title: title === null ? null : cleanText(title), status, attempt },
+    ...{ id: sanitizeText(id), title: title === null ? null : sanitizeText(title), status, attempt },
     output: current === null || current.output === "" ? null : current.output,
     reason: cleanReason(reason ?? current?.reason ?? null),
     ...{ commit: commit ?? current?.commit ?? null, unfinished },
     ...{ workMs: facts?.workMs ?? null, usage: meteredOf(usage ?? null) ?? facts?.usage ?? null },
-    checks: (current?.checks ?? []).map((check) => ({ ...check, command: cleanText(check.command) })),
+    checks: (current?.checks ?? []).map((check) => ({ ...check, command: sanitizeText(check.command) })),
   };
 }
 
@@ -157,7 +157,7 @@ function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
 function workOf({ collected, branch, branchName }: ContainerRecord): SummaryWork | null {
   if (collected === null) return null;
   const { commit, ref } = collected;
-  const wanted = cleanText(branchName);
+  const wanted = sanitizeText(branchName);
   return { commit, ref, wanted, branch: branch?.done ? branch.ref.replace(/^refs\/heads\//, "") : null };
 }
 
@@ -168,5 +168,5 @@ function timeOf({ startedAt, finishedAt }: ContainerRecord, now: Date): number |
 }
 
 function cleanReason(reason: WorkerSummary["reason"]): WorkerSummary["reason"] {
-  return reason && { code: reason.code, message: cleanText(reason.message, 2_000) };
+  return reason && { code: reason.code, message: sanitizeText(reason.message, 2_000) };
 }

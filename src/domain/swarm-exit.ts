@@ -1,4 +1,4 @@
-import { isTerminal } from "./container-status.ts";
+import { isTerminalStatus } from "./container-status.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
@@ -19,7 +19,9 @@ export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): E
   const others = containers.filter(({ status }) => status !== "completed");
   if (others.length === 0) return exitCodes.done;
   if (areLimited(others)) return exitCodes.limited;
-  return others.every(({ status }) => isTerminal(status)) ? exitCodes.workersFailed : exitCodes.stillRunning;
+  return others.every(({ status }) => isTerminalStatus(status))
+    ? exitCodes.workersFailed
+    : exitCodes.stillRunning;
 }
 
 /** Whether limits ended all these workers. Workers that were skipped because of a dependency do not count. */

@@ -1,4 +1,4 @@
-import { isTerminal } from "./container-status.ts";
+import { isTerminalStatus } from "./container-status.ts";
 import { formatCount } from "./count-of.ts";
 import type { ContainerStatus } from "./generated/swarm-state.ts";
 
@@ -45,7 +45,7 @@ function nextFor(swarm: SwarmLineInput, isOwned: boolean): string {
 }
 
 function isOver({ containers }: SwarmLineInput): boolean {
-  return containers.every(({ status }) => isTerminal(status));
+  return containers.every(({ status }) => isTerminalStatus(status));
 }
 
 const shownStatuses: readonly ContainerStatus[] = ["running", "pending", "stopped", "failed"];

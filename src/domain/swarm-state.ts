@@ -1,4 +1,4 @@
-import { canChangeStatus, isTerminal, nextStatuses } from "./container-status.ts";
+import { canChangeStatus, isTerminalStatus, nextStatuses } from "./container-status.ts";
 import { SwarmError } from "./errors.ts";
 import type {
   ContainerRecord,
@@ -29,12 +29,12 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
 
 /** Whether all workers have ended. False for a swarm without workers, since it has not begun. */
 export function haveAllWorkersEnded({ containers }: SwarmState): boolean {
-  return containers.length > 0 && containers.every(({ status }) => isTerminal(status));
+  return containers.length > 0 && containers.every(({ status }) => isTerminalStatus(status));
 }
 
 /** Whether at least one worker has not ended. */
 export function hasUnendedWorkers({ containers }: SwarmState): boolean {
-  return containers.some(({ status }) => !isTerminal(status));
+  return containers.some(({ status }) => !isTerminalStatus(status));
 }
 
 /** Counts the workers by status. */
@@ -51,7 +51,7 @@ type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "br
  * Adds the record of a worker that has not started. Throws if the swarm already has this container name or
  * task file.
  */
-export function withContainer(state: SwarmState, container: NewContainer, now: Date): SwarmState {
+export function withNewRecord(state: SwarmState, container: NewContainer, now: Date): SwarmState {
   const { containerName, containerId, taskFilePath } = container;
   for (const other of state.containers) {
     if (other.containerName === containerName)
@@ -67,7 +67,7 @@ export function withContainer(state: SwarmState, container: NewContainer, now: D
 }
 
 /** The fields of a record that the commands of `swarm state` may change. */
-export interface ContainerChange {
+export interface RecordChange {
   readonly status?: ContainerStatus;
   readonly prUrl?: string | null;
   readonly storyProgress?: StoryProgress;
@@ -82,10 +82,10 @@ export interface ContainerChange {
 export function withChangedRecord(
   state: SwarmState,
   name: string,
-  change: ContainerChange,
+  change: RecordChange,
   now: Date,
 ): SwarmState {
-  const record = findContainer(state, name);
+  const record = requireRecord(state, name);
   const { status } = change;
   if (status !== undefined && !canChangeStatus(record.status, status)) {
     throw new SwarmError("TRANSITION_REFUSED", {
@@ -97,7 +97,7 @@ export function withChangedRecord(
   }
   const { status: _moved, ...rest } = change;
   const changed = { ...record, ...rest, updatedAt: now.toISOString() };
-  return withRecord(state, status === undefined ? changed : withStatus(changed, status, null, now));
+  return withReplacedRecord(state, status === undefined ? changed : withStatus(changed, status, null, now));
 }
 
 /**
@@ -119,7 +119,7 @@ export function withStatus(
 }
 
 /** Replaces the record that has the same container name. */
-export function withRecord(state: SwarmState, record: ContainerRecord): SwarmState {
+export function withReplacedRecord(state: SwarmState, record: ContainerRecord): SwarmState {
   return {
     ...state,
     containers: state.containers.map((other) =>
@@ -129,8 +129,8 @@ export function withRecord(state: SwarmState, record: ContainerRecord): SwarmSta
 }
 
 /** Removes one record; throws if no record has this name. */
-export function withoutContainer(state: SwarmState, name: string): SwarmState {
-  findContainer(state, name);
+export function withoutRecord(state: SwarmState, name: string): SwarmState {
+  requireRecord(state, name);
   return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
 }
 
@@ -143,7 +143,7 @@ export function withoutEndedRecords(state: SwarmState): SwarmState {
 }
 
 /** Returns the record with this container name; throws if there is none. */
-export function findContainer(state: SwarmState, name: string): ContainerRecord {
+export function requireRecord(state: SwarmState, name: string): ContainerRecord {
   const record = state.containers.find(({ containerName }) => containerName === name);
   if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });
   return record;

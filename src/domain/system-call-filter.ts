@@ -1,5 +1,5 @@
 /** The system-call filter that an engine applies by default, as the engine reports it. */
-export interface EngineFilter {
+export interface EngineSystemCallFilter {
   readonly architecture: string;
   /**
    * `default`, `builtin` or `unconfined`, or the file that the engine's administrator chose. Null for an
@@ -32,7 +32,7 @@ const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
  * Chooses swarm's filter if the engine and the runtime can apply it. Chooses the engine's filter instead if
  * the administrator configured that filter.
  */
-export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallFilter {
+export function chooseSystemCallFilter(engine: EngineSystemCallFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
   const keep = (why: string, isEnough: boolean): SystemCallFilter => ({ kind: "engine", why, isEnough });
   if (!runtimesThatApplyIt.includes(runtime))
@@ -46,7 +46,7 @@ export function chooseFilter(engine: EngineFilter, runtime: string): SystemCallF
 }
 
 /** Describes the filter in a few words. */
-export function describeFilter(
+export function describeSystemCallFilter(
   filter: SystemCallFilter,
   { programs32Bit = false }: { readonly programs32Bit?: boolean } = {},
 ): string {

@@ -1,5 +1,5 @@
 import { branchNameHint, findBranchProblem } from "./branch-name.ts";
-import { cleanText, hasControlCharacters } from "./clean-text.ts";
+import { hasControlCharacters, sanitizeText } from "./clean-text.ts";
 import { parseAllowList } from "./egress.ts";
 import type { TaskFile } from "./generated/tasks.ts";
 import { findSuspectedInjections } from "./steering-text.ts";
@@ -42,7 +42,7 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
       problems.push({
         pointer: `/metadata/allow/${index}`,
         // An address with a user name may hold a password, so the message omits it.
-        problem: `${JSON.stringify(word.includes("@") ? "…" : cleanText(word, 260))} ${problem}`,
+        problem: `${JSON.stringify(word.includes("@") ? "…" : sanitizeText(word, 260))} ${problem}`,
         hint: "Use a preset such as npm, or host:port, for example example.org:443.",
       });
   const nodes = userStories.map(({ id, dependsOn }) => ({ name: id, dependsOn: dependsOn ?? [] }));

@@ -20,7 +20,10 @@ const minWidth = 4;
  * Computes the bars of all workers that have started, earliest first; null if no worker has started. A
  * running worker's bar ends at the time of the summary.
  */
-export function timelineOf({ workers, madeAt }: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
+export function computeTimeline({
+  workers,
+  madeAt,
+}: Pick<SwarmSummary, "workers" | "madeAt">): Timeline | null {
   const spans = workers.flatMap((worker) => {
     if (worker.startedAt === null) return [];
     const from = Date.parse(worker.startedAt);

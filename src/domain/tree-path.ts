@@ -2,7 +2,7 @@
  * Normalises a path: removes `.`, inner `..` and extra slashes. "" is the tree itself; a result with `..` at
  * its start leaves the tree.
  */
-export function cleanPath(path: string): string {
+export function normalizePath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split("/")) {
     if (part === "" || part === ".") continue;
@@ -15,7 +15,7 @@ export function cleanPath(path: string): string {
 /** Resolves a relative path in a file of `folder`; null if the path is not relative or leaves the tree. */
 export function resolvePath(folder: string, relative: string): string | null {
   if (/^(?:[/~\\]|[A-Za-z]:)/.test(relative)) return null;
-  const path = cleanPath(`${folder}/${relative}`);
+  const path = normalizePath(`${folder}/${relative}`);
   return path === ".." || path.startsWith("../") ? null : path;
 }
 
@@ -23,7 +23,7 @@ export function joinPath(folder: string, name: string): string {
   return folder === "" ? name : `${folder}/${name}`;
 }
 
-export function folderOf(path: string): string {
+export function parentFolderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
@@ -32,7 +32,7 @@ export function baseNameOf(path: string): string {
 }
 
 /** Whether a path lies below a folder. "" is the root, so every path lies below "". */
-export function isBelow(folder: string, path: string): boolean {
+export function isPathBelow(folder: string, path: string): boolean {
   return folder === "" || path.startsWith(`${folder}/`);
 }
 

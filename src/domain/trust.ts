@@ -3,7 +3,7 @@ import type { TaskFile } from "./generated/tasks.ts";
 import type { Settings } from "./settings.ts";
 
 /** A field of a task file that swarm honours only if the user trusts the file. */
-export interface TrustNeed {
+export interface FieldNeedingTrust {
   readonly pointer: string;
   readonly field: string;
   readonly why: string;
@@ -13,11 +13,11 @@ export interface TrustNeed {
  * Finds the fields of a task file that require the user's trust, because an untrusted repository must not set
  * them.
  */
-export function findTrustNeeds(
+export function findFieldsNeedingTrust(
   { metadata }: TaskFile,
   { budgetUsd, timeout }: Pick<Settings, "budgetUsd" | "timeout">,
-): TrustNeed[] {
-  const needs: TrustNeed[] = [];
+): FieldNeedingTrust[] {
+  const needs: FieldNeedingTrust[] = [];
   const need = (field: string, why: string): void => {
     needs.push({ pointer: `/metadata/${field.replaceAll(".", "/")}`, field: `metadata.${field}`, why });
   };

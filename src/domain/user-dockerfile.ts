@@ -21,7 +21,7 @@ const userStage = "aimi-user";
  * Appends swarm's stages to a project's own Dockerfile. The stage and line numbers of the original do not
  * change, so that the builder's messages stay correct.
  */
-export function composeUserDockerfile({
+export function appendStagesToUserDockerfile({
   text,
   file,
   base,

@@ -1,4 +1,4 @@
-import { cleanText } from "./clean-text.ts";
+import { sanitizeText } from "./clean-text.ts";
 import type { WeakenedTest } from "./generated/proof.ts";
 
 /** Matches the paths of test files in most languages. */
@@ -80,7 +80,7 @@ export function createWeakenedTestDetector(): WeakenedTestDetector {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
     if (file !== null || !(isTest || wasTest) || !hold()) return;
     file = {
-      ...{ path: cleanText(head.path), from: cleanText(head.from), isTest, wasTest },
+      ...{ path: sanitizeText(head.path), from: sanitizeText(head.from), isTest, wasTest },
       ...{ isDeleted: head.isDeleted, removed: [], added: [], addedSkips: [], removedSkips: 0 },
     };
     files.push(file);
@@ -141,7 +141,7 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<WeakenedTestFindings, 
   const counts = { deleted: 0, skipped: 0 };
   const report = (how: WeakenedTest["how"], path: string, line: string): void => {
     counts[how] += 1;
-    if (tests.length < maxShown) tests.push({ path, how, line: cleanText(line.trim(), 200) });
+    if (tests.length < maxShown) tests.push({ path, how, line: sanitizeText(line.trim(), 200) });
   };
   for (const file of files.filter(({ wasTest }) => wasTest)) {
     if (!file.isTest)

@@ -1,7 +1,7 @@
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 
-export interface WaitingContext {
+export interface WaitingReasonInput {
   /** The file names of the tasks on whose results the worker's task depends. */
   readonly dependsOn: readonly string[];
   readonly isOwned: boolean;
@@ -12,7 +12,7 @@ export interface WaitingContext {
 export function findWaitingReason(
   record: ContainerRecord,
   swarm: Pick<SwarmState, "containers" | "wish">,
-  { dependsOn, isOwned, now }: WaitingContext,
+  { dependsOn, isOwned, now }: WaitingReasonInput,
 ): string | null {
   const { status, paused, wish, creating } = record;
   if (status === "completed" || status === "failed") return wish === "retry" ? "a retry was requested" : null;

@@ -1,5 +1,5 @@
 import type { ContainerWish, SwarmState, SwarmWish } from "./generated/swarm-state.ts";
-import { findContainer, withRecord } from "./swarm-state.ts";
+import { requireRecord, withReplacedRecord } from "./swarm-state.ts";
 
 /** A command that the user gives to the owner, for the whole swarm or for one worker. */
 export type OwnerCommand =
@@ -7,10 +7,10 @@ export type OwnerCommand =
   | { readonly of: "container"; readonly name: string; readonly wish: NonNullable<ContainerWish> };
 
 /** Stores a command in the state file, where the owner reads it. */
-export function withCommand(state: SwarmState, command: OwnerCommand): SwarmState {
+export function withOwnerCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   return command.of === "swarm"
     ? { ...state, wish: command.wish }
-    : withRecord(state, { ...findContainer(state, command.name), wish: command.wish });
+    : withReplacedRecord(state, { ...requireRecord(state, command.name), wish: command.wish });
 }
 
 /** Returns all commands that the owner has not applied yet. */
@@ -22,8 +22,8 @@ export function findPendingCommands(state: SwarmState): OwnerCommand[] {
 }
 
 /** Clears a command that the owner has applied, unless a newer command replaced it. */
-export function withoutCommand(state: SwarmState, command: OwnerCommand): SwarmState {
+export function withoutOwnerCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   if (command.of === "swarm") return state.wish === command.wish ? { ...state, wish: null } : state;
   const record = state.containers.find(({ containerName }) => containerName === command.name);
-  return record?.wish === command.wish ? withRecord(state, { ...record, wish: null }) : state;
+  return record?.wish === command.wish ? withReplacedRecord(state, { ...record, wish: null }) : state;
 }

@@ -23,7 +23,7 @@ export function recordWithMessage(
             }
           : story,
       );
-      return { ...next, stories, storyProgress: progressOf(stories) };
+      return { ...next, stories, storyProgress: countStoryProgress(stories) };
     }
     case "usage": {
       const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = message.payload;
@@ -41,7 +41,7 @@ export function recordWithMessage(
 }
 
 /** Counts the stories by status. */
-export function progressOf(stories: readonly StoryRecord[]): StoryProgress {
+export function countStoryProgress(stories: readonly StoryRecord[]): StoryProgress {
   const count = (...statuses: readonly StoryRecord["status"][]): number =>
     stories.filter(({ status }) => statuses.includes(status)).length;
   return {
@@ -64,5 +64,5 @@ export function withStories(record: ContainerRecord, ids: readonly string[]): Co
   const stories = newStoryRecords(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },
   );
-  return { ...record, stories, storyProgress: progressOf(stories) };
+  return { ...record, stories, storyProgress: countStoryProgress(stories) };
 }

@@ -10,7 +10,7 @@ export type BundleTransfer = "buildkit" | "classic";
 export const bundlePath = "workspace.bundle";
 
 /** The name of the build argument with the commit to check out. */
-export const commitArgument = "BASE_COMMIT";
+export const commitBuildArgument = "BASE_COMMIT";
 
 const bundle = "/tmp/workspace.bundle";
 
@@ -24,7 +24,7 @@ export function workspaceLayer({
   transfer: BundleTransfer;
   continuation?: string;
 }): string {
-  const declared = `ARG ${commitArgument}`;
+  const declared = `ARG ${commitBuildArgument}`;
   switch (transfer) {
     case "buildkit": {
       const flags = `--mount=type=bind,source=${bundlePath},target=${bundle}`;
@@ -67,10 +67,10 @@ const checkout: readonly string[] = joinShellLines([
   "cd /workspace",
   "rm -rf .git",
   // An old git lacks this option and SHA-256, so the option appears only for a commit ID of 64 digits.
-  `git init --quiet --template= $(if [ "\${#${commitArgument}}" -eq 64 ]; then echo --object-format=sha256; fi)`,
+  `git init --quiet --template= $(if [ "\${#${commitBuildArgument}}" -eq 64 ]; then echo --object-format=sha256; fi)`,
   `git -c gc.auto=0 fetch --quiet --no-tags ${bundle} refs/heads/workspace`,
-  `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitArgument}" ]; then ${echoMarkedMessage("AIMI-WRONG-BUNDLE:", `the bundle does not contain $${commitArgument}`)}; exit 1; fi`,
-  `git checkout --quiet --force -B workspace "$${commitArgument}"`,
+  `if [ "$(git rev-parse FETCH_HEAD)" != "$${commitBuildArgument}" ]; then ${echoMarkedMessage("AIMI-WRONG-BUNDLE:", `the bundle does not contain $${commitBuildArgument}`)}; exit 1; fi`,
+  `git checkout --quiet --force -B workspace "$${commitBuildArgument}"`,
   "rm -f .git/FETCH_HEAD",
   "mkdir -p .git/info",
   `git ls-files --others --exclude-standard --directory | { grep -E '${installed}' || true; } | sed '${asPatterns}' >> .git/info/exclude`,

@@ -2,7 +2,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { SwarmLineInput } from "../domain/swarm-line.ts";
 import { findKernelLockHolder } from "../state/glance-at-holder.ts";
-import { readSmall } from "../state/read-small.ts";
+import { readSmallFile } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: SwarmLineInput;
@@ -40,7 +40,7 @@ export function findSwarm(folder: string): FoundSwarm | null {
     const gitFolder = root && gitFolderOf(root);
     if (root === null || gitFolder === null) return null;
     if (realpathSync(join(root, ".aimi")) !== join(root, ".aimi")) return null;
-    const text = readSmall(join(root, ".aimi", "swarm-state.json"), maxStateBytes);
+    const text = readSmallFile(join(root, ".aimi", "swarm-state.json"), maxStateBytes);
     const state: unknown = JSON.parse(text ?? "null");
     const swarm = parseShown(state, projectIdIn(gitFolder));
     if (swarm === null) return null;
@@ -64,15 +64,15 @@ function gitFolderOf(root: string): string | null {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return null;
   if (stats.isDirectory()) return lstatSync(join(path, "HEAD"), { throwIfNoEntry: false }) ? path : null;
-  const [, target] = /^gitdir: (.+)$/m.exec(readSmall(path, maxNoteBytes) ?? "") ?? [];
+  const [, target] = /^gitdir: (.+)$/m.exec(readSmallFile(path, maxNoteBytes) ?? "") ?? [];
   return target === undefined ? null : resolve(root, target);
 }
 
 /** Reads the ID that the project has on this machine. All worktrees of the project share the ID. */
 function projectIdIn(gitFolder: string): unknown {
-  const common = readSmall(join(gitFolder, "commondir"), maxNoteBytes)?.trim();
+  const common = readSmallFile(join(gitFolder, "commondir"), maxNoteBytes)?.trim();
   const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
-  return (JSON.parse(readSmall(file, maxNoteBytes) ?? "null") as { id?: unknown } | null)?.id;
+  return (JSON.parse(readSmallFile(file, maxNoteBytes) ?? "null") as { id?: unknown } | null)?.id;
 }
 
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];

@@ -11,7 +11,7 @@ export interface HookPayload {
 const maxBytes = 256 * 1024;
 
 /** Reads standard input to its end; null if the input is too long or unreadable. */
-export function readInput(): string | null {
+export function readStandardInput(): string | null {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
@@ -43,7 +43,7 @@ function readSome(piece: Buffer): number {
 }
 
 /** Parses a hook's input about a tool call; null for any other input. */
-export function parsePayload(text: string): HookPayload | null {
+export function parseHookPayload(text: string): HookPayload | null {
   try {
     const { cwd, tool_name: toolName, tool_input: toolInput } = JSON.parse(text);
     if (typeof cwd !== "string" || !cwd.startsWith("/") || typeof toolName !== "string") return null;

@@ -1,14 +1,14 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandSpendingKind } from "../domain/approved-commands.ts";
-import { isTerminal } from "../domain/container-status.ts";
-import { budgetVariable, hasBudget } from "../domain/own-budget.ts";
-import { readSmall } from "../state/read-small.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
+import { findBudgetVariable, hasBudgetSetting } from "../domain/own-budget.ts";
+import { readSmallFile } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type SessionFolders, whyFileChangeable } from "./own-program.ts";
 
 /** The sources of the user's own budget settings. */
-export interface BudgetFolders {
+export interface BudgetSources {
   /** The path of the folder with the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,7 @@ const maxSettingsBytes = 1024 * 1024;
  */
 export function whySpendingUnlimited(
   spends: CommandSpendingKind,
-  { configFolder, env }: BudgetFolders,
+  { configFolder, env }: BudgetSources,
   place: SessionFolders,
 ): string | null {
   const file = join(configFolder, "config.json");
@@ -32,9 +32,9 @@ export function whySpendingUnlimited(
   const changeable = whyFileChangeable(file, place);
   if (changeable !== null)
     return `the command spends money, and ${changeable}, so the agent or another user may have changed the budget in your settings file`;
-  const settings = parse(readSmall(realpathSync(file), maxSettingsBytes));
-  if (!hasBudget(settings)) return `the command spends money, and you have set no budget: ${wanted}`;
-  const variable = budgetVariable(env);
+  const settings = parse(readSmallFile(realpathSync(file), maxSettingsBytes));
+  if (!hasBudgetSetting(settings)) return `the command spends money, and you have set no budget: ${wanted}`;
+  const variable = findBudgetVariable(env);
   if (variable !== null)
     return `the command spends money, and the environment variable ${variable} overrides the budget in ${file}`;
   return whyBegunWithout(spends, place.cwd);
@@ -50,9 +50,10 @@ function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | nul
   const found = findSwarm(cwd);
   if (found === null) return "the command spends money, and the state of the existing swarm cannot be read";
   // If the existing swarm has finished, `start` begins a new one with the current settings.
-  if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminal(status))) return null;
+  if (spends === "begins" && found.swarm.containers.every(({ status }) => isTerminalStatus(status)))
+    return null;
   const file = join(found.gitFolder, "aimi", "requests", found.swarm.swarmId, "settings");
-  if (!existsSync(file) || hasBudget(parse(readSmall(file, maxSettingsBytes)))) return null;
+  if (!existsSync(file) || hasBudgetSetting(parse(readSmallFile(file, maxSettingsBytes)))) return null;
   return "the command spends money, and the existing swarm was started without a budget";
 }
 

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { readSmall } from "../state/read-small.ts";
+import { readSmallFile } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
 export interface InstalledProgram {
@@ -126,7 +126,7 @@ const maxAccountBytes = 1024 * 1024;
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>
-    (readSmall(file, maxAccountBytes) ?? "").split("\n").map((row) => row.split(":"));
+    (readSmallFile(file, maxAccountBytes) ?? "").split("\n").map((row) => row.split(":"));
   const users = rows("/etc/passwd");
   const me = users.find(([, , uid]) => Number(uid) === process.getuid?.())?.[0];
   const group = rows("/etc/group").find(([, , id]) => Number(id) === gid);

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { approveCommand } from "../domain/approve-command.ts";
-import { parsePayload } from "./hook-payload.ts";
-import { type BudgetFolders, whySpendingUnlimited } from "./own-budget.ts";
+import { parseHookPayload } from "./hook-payload.ts";
+import { type BudgetSources, whySpendingUnlimited } from "./own-budget.ts";
 import { isTaskFile, whyOutsideProject, whyProgramReplaceable } from "./own-program.ts";
 
 /** The hook's answer to Claude Code about a command of the Bash tool. */
@@ -14,7 +14,7 @@ export interface CommandAnswer {
   readonly command: string | null;
 }
 
-export interface Installation extends BudgetFolders {
+export interface Installation extends BudgetSources {
   /** The path of this package's folder. */
   readonly root: string;
   /** The path of the folder from which Claude Code started the plugin. */
@@ -33,7 +33,7 @@ const harmless: readonly string[] = ["command", "description", "timeout", "run_i
 
 /** Decides whether to approve a tool call. The decision for a malformed call is `silent`. */
 export function decideToolCall(text: string, installation: Installation): CommandAnswer {
-  const payload = parsePayload(text);
+  const payload = parseHookPayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
   if (!payload || typeof command !== "string")
     return silent("the tool call is not a valid call of the tool Bash", null);

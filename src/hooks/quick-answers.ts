@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatSessionContextLine } from "../domain/swarm-line.ts";
 import { logDecision } from "./decision-log.ts";
 import { findSwarm } from "./find-swarm.ts";
-import { readInput } from "./hook-payload.ts";
+import { readStandardInput } from "./hook-payload.ts";
 import { decideToolCall, renderCommandAnswer } from "./pre-tool-use.ts";
 import { renderStatusLine } from "./status-line.ts";
 
-export interface QuickContext {
+export interface FastHookInput {
   readonly folder: string;
   /** The path of this package's folder. */
   readonly root: string;
@@ -27,7 +27,7 @@ export interface QuickContext {
  */
 export async function answerFastHook(
   words: readonly string[],
-  placeOf: () => QuickContext,
+  placeOf: () => FastHookInput,
 ): Promise<boolean> {
   const place = placeOf();
   const [command, first, ...rest] = words;
@@ -39,16 +39,16 @@ export async function answerFastHook(
 
 function answerPreToolUse(
   rest: readonly string[],
-  { root, stateFolder, configFolder, env, projectFolder, write }: QuickContext,
+  { root, stateFolder, configFolder, env, projectFolder, write }: FastHookInput,
 ): boolean {
   const isExplained = rest.at(-1) === "--explain";
   const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
   if (pluginRoot === null) return false;
-  const input = readInput();
+  const input = readStandardInput();
   if (input === null) return true;
   const answer = decideToolCall(input, { root, pluginRoot, projectFolder, configFolder, env });
   if (isExplained) {
-    write(`${answer.decision}: ${cleanText(answer.why)}\n`);
+    write(`${answer.decision}: ${sanitizeText(answer.why)}\n`);
     return true;
   }
   const text = renderCommandAnswer(answer);
@@ -59,7 +59,7 @@ function answerPreToolUse(
   return true;
 }
 
-function greet(rest: readonly string[], { folder, root, write }: QuickContext): boolean {
+function greet(rest: readonly string[], { folder, root, write }: FastHookInput): boolean {
   const pluginRoot = pluginRootIn(rest, root);
   if (pluginRoot === null) return false;
   const found = findSwarm(folder);
@@ -69,12 +69,12 @@ function greet(rest: readonly string[], { folder, root, write }: QuickContext): 
   return true;
 }
 
-async function showStatusLine(words: readonly string[], { folder, write }: QuickContext): Promise<boolean> {
+async function showStatusLine(words: readonly string[], { folder, write }: FastHookInput): Promise<boolean> {
   const [flag, wrapped = null, ...more] = words;
   const isKnown = flag === undefined || (flag === "--wrap" && wrapped !== null);
   if (!isKnown || more.length > 0) return false;
   const { isatty } = await import("node:tty");
-  const input = isatty(0) ? "" : (readInput() ?? "");
+  const input = isatty(0) ? "" : (readStandardInput() ?? "");
   const line = await renderStatusLine(input, { folder, wrapped });
   if (line !== "") write(`${line}\n`);
   return true;

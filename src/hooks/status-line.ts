@@ -1,4 +1,4 @@
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { formatStatusLine } from "../domain/swarm-line.ts";
 import { findSwarm } from "./find-swarm.ts";
 
@@ -31,7 +31,7 @@ function folderIn(input: string): string | null {
   try {
     const { workspace, cwd } = JSON.parse(input);
     const folder = workspace?.project_dir ?? cwd;
-    return typeof folder === "string" && folder.startsWith("/") && cleanText(folder) === folder
+    return typeof folder === "string" && folder.startsWith("/") && sanitizeText(folder) === folder
       ? folder
       : null;
   } catch {

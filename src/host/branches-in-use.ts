@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Refs } from "./move-ref.ts";
+import type { RefStore } from "./move-ref.ts";
 
 const heads = "refs/heads/";
 
@@ -9,7 +9,7 @@ const heads = "refs/heads/";
  * such a branch, or a rebase or bisection of the branch is in progress.
  */
 export async function branchesInUse(
-  refs: Pick<Refs, "worktrees">,
+  refs: Pick<RefStore, "worktrees">,
   commonFolder: string,
 ): Promise<ReadonlyMap<string, string>> {
   const used = new Map<string, string>();

@@ -1,5 +1,5 @@
 import { execa } from "execa";
-import { cleanLines } from "../domain/clean-text.ts";
+import { sanitizeLines } from "../domain/clean-text.ts";
 import type { ClaudeProgram } from "../ports/claude-code.ts";
 
 const limitMs = 120_000;
@@ -20,6 +20,6 @@ export const claudeProgram: ClaudeProgram = {
     const { all, exitCode } = await execa("claude", [...args], {
       ...{ reject: false, stdin: "ignore", timeout: limitMs, all: true },
     });
-    return { exitCode: exitCode ?? -1, output: cleanLines(all ?? "") };
+    return { exitCode: exitCode ?? -1, output: sanitizeLines(all ?? "") };
   },
 };

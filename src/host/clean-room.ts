@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { type ObjectReader, objectReader } from "./object-reader.ts";
+import { createObjectReader, type ObjectReader } from "./object-reader.ts";
 import { type GitResult, type GitRunOptions, type GitStreamOptions, runGit, streamGit } from "./run-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
@@ -106,7 +106,7 @@ export async function createIsolatedRepo(
     ...{ folder, run, git },
     text: async (args, options) => (await git(args, options)).output.toString(),
     stream: (args, options) => streamGit([...safeGitArguments, ...args], { ...always, ...options }),
-    objects: objectReader(safeGitArguments, always),
+    objects: createObjectReader(safeGitArguments, always),
   };
 }
 

@@ -17,7 +17,7 @@ interface GitOptions extends Pick<GitRunOptions, "input" | "env" | "signal"> {
 }
 
 /** Reads commits of the repository that contains a folder. Runs git without a shell and without prompts. */
-export function commitReader(folder: string): CommitReader {
+export function createCommitReader(folder: string): CommitReader {
   const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
     runGit(args, { folder: cwd, ...options });
   const git = async (args: readonly string[], options?: GitOptions): Promise<Buffer> => {

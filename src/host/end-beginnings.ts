@@ -10,7 +10,7 @@ const runtimes: RegExp = /run/;
  */
 export async function killStartingPrograms(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
-  const pids = await findProcesses(runtimes, (argv) => isStartingProgram(argv, containerId));
+  const pids = await findProcesses(runtimes, (argv) => isRuntimeExecInto(argv, containerId));
   return pids.filter(end).length;
 }
 
@@ -18,7 +18,7 @@ export async function killStartingPrograms(containerId: string): Promise<number>
  * Returns whether a host process is a container runtime's `exec` into this container. Such a process has the
  * arguments `runc … exec --process <file> … <container>`.
  */
-export function isStartingProgram(argv: readonly string[], containerId: string): boolean {
+export function isRuntimeExecInto(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");
   return words.at(-1) === containerId && words[words.indexOf("--process") - 1] === "exec";
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { EngineCandidate } from "../ports/engine.ts";
 import type { Environment } from "./user-folders.ts";
 
-export interface CandidateDeps {
+export interface EngineCandidatesDeps {
   readonly env: Environment;
   readonly home: string;
   /**
@@ -25,7 +25,7 @@ export async function engineCandidates({
   home,
   chosen,
   privateEndpoint,
-}: CandidateDeps): Promise<EngineCandidate[]> {
+}: EngineCandidatesDeps): Promise<EngineCandidate[]> {
   if (chosen) return [{ origin: "--engine or settings", endpoint: chosen }];
   if (env["DOCKER_HOST"])
     return [{ origin: "DOCKER_HOST", endpoint: withCertificates(env["DOCKER_HOST"], env, home) }];

@@ -114,7 +114,7 @@ export async function removeEngineNetwork(network: EngineNetwork): Promise<void>
 }
 
 /** Returns the flags that make the engine's daemon use only this network. */
-export function daemonFlags({ bridge, secondOctet }: EngineNetwork): string[] {
+export function daemonNetworkFlags({ bridge, secondOctet }: EngineNetwork): string[] {
   return [
     "--bridge",
     bridge,

@@ -1,6 +1,6 @@
 import type { GitQueries } from "../ports/project-files.ts";
 import { runGit } from "./run-git.ts";
-import { gitFailure } from "./start-git.ts";
+import { createGitError } from "./start-git.ts";
 
 /**
  * Pathspecs that exclude swarm's own files from git's list of changed files. They also exclude the task
@@ -82,6 +82,6 @@ export function createGit(folder: string): GitQueries {
   async function outputOf(...args: string[]): Promise<string> {
     const { stdout, reason, exitCode } = await git(...args);
     if (exitCode === 0) return stdout;
-    throw gitFailure(args, reason);
+    throw createGitError(args, reason);
   }
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import type { HookTestResult } from "../ports/claude-code.ts";
 
 const pluginName = "aimi@aimi";
@@ -40,7 +40,7 @@ export async function replayHook(
   const approved = said.includes('"permissionDecision":"allow"');
   const refused = other.trim() === "";
   const why =
-    cleanText(explained.replace(/^\w+: /, "").trim(), 300) || "the plugin's program printed no reason";
+    sanitizeText(explained.replace(/^\w+: /, "").trim(), 300) || "the plugin's program printed no reason";
   return { place, isEnabled, approved, refused, why };
 }
 

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { expandHomeFolder, parseReference } from "../domain/secret-reference.ts";
+import { expandHomeFolder, parseSecretReference } from "../domain/secret-reference.ts";
 
 /** The login of a subscription, in Claude Code's format. */
-export interface Login {
+export interface ClaudeLogin {
   readonly accessToken: string;
   readonly refreshToken: string;
   /** The time at which the access token expires, in milliseconds since 1970. */
@@ -13,7 +13,7 @@ export interface Login {
 }
 
 /** Parses the login in a text like `~/.claude/.credentials.json`; returns null if the text contains none. */
-export function parseLogin(text: string): Login | null {
+export function parseClaudeLogin(text: string): ClaudeLogin | null {
   const { accessToken, refreshToken, expiresAt } = loginIn(fieldsOf(text)) ?? {};
   if (!isToken(accessToken) || !isToken(refreshToken)) return null;
   if (typeof expiresAt !== "number" || !Number.isFinite(expiresAt)) return null;
@@ -25,12 +25,12 @@ export function parseLogin(text: string): Login | null {
  * Code would be logged out, because a renewal invalidates the old tokens. Returns false if the file has a
  * newer login, or if there is no login to replace.
  */
-export async function writeLogin(
+export async function writeRenewedLogin(
   reference: string,
-  renewed: Login,
+  renewed: ClaudeLogin,
   { home }: { readonly home: string },
 ): Promise<boolean> {
-  const parsed = parseReference(reference);
+  const parsed = parseSecretReference(reference);
   if (parsed.kind !== "file") return false;
   try {
     // Resolve a link first, so that the link stays and its target is replaced.

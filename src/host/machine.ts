@@ -5,7 +5,7 @@ import type { MachineFacts } from "../ports/machine.ts";
 import { readOrCreateSecret } from "./own-secret.ts";
 
 /** Finds the CPUs, memory, operating system and rights of this machine. */
-export async function machineFacts(): Promise<MachineFacts> {
+export async function readMachineFacts(): Promise<MachineFacts> {
   return {
     cpus: availableParallelism(),
     memoryBytes: totalmem(),

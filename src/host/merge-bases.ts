@@ -1,4 +1,4 @@
-import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommitsToMerge, MergeResult } from "../ports/work-repository.ts";
 import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
@@ -25,7 +25,7 @@ export async function mergeIntoOneCommit(
     }
     if (await isAncestor(repo, commit, merged)) continue;
     const message = `Merge ${commit.slice(0, 10)} into ${merged.slice(0, 10)}\n\nThe base of work that depends on both.\n`;
-    const outcome = await mergeTwo(repo, { ours: merged, theirs: commit, message });
+    const outcome = await mergeTwoCommits(repo, { ours: merged, theirs: commit, message });
     if (outcome.kind === "conflict") return outcome;
     merged = outcome.commit;
   }
@@ -34,7 +34,7 @@ export async function mergeIntoOneCommit(
 }
 
 /** Lists the files in which two commits conflict according to git. */
-export async function conflictsOf(
+export async function findConflictingFiles(
   repo: IsolatedRepository,
   ours: string,
   theirs: string,
@@ -46,7 +46,7 @@ export async function conflictsOf(
  * Merges two commits with a message. The author is fixed and the date comes from the two commits, so the same
  * merge always has the same ID.
  */
-export async function mergeTwo(
+export async function mergeTwoCommits(
   repo: IsolatedRepository,
   { ours, theirs, message }: CommitsToMerge,
 ): Promise<MergeResult> {
@@ -55,8 +55,8 @@ export async function mergeTwo(
   return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
 }
 
-/** Merges two commits like `mergeTwo`, but commits conflicting files with git's conflict markers. */
-export async function mergeWithMarkers(
+/** Merges two commits like `mergeTwoCommits`, but commits conflicting files with git's conflict markers. */
+export async function mergeTwoWithConflictMarkers(
   repo: IsolatedRepository,
   commits: CommitsToMerge,
 ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }> {
@@ -72,7 +72,7 @@ async function commitMerge(
   const times = await repo.text(["show", "--no-patch", "--format=%ct", "--end-of-options", ours, theirs]);
   const date = `${Math.max(...times.trim().split("\n").map(Number))} +0000`;
   const commit = await repo.text(
-    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", cleanLines(message), tree],
+    ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", sanitizeLines(message), tree],
     {
       env: {
         ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
@@ -105,6 +105,6 @@ async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string
   if (!/^[0-9a-f]{40}$/.test(tree))
     throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "git printed no tree id" });
   // The exit code says whether there is a conflict. The file names may be unprintable, so clean them.
-  const conflicts = isConflict ? files.slice(0, maxNames).map((path) => cleanText(path)) : [];
+  const conflicts = isConflict ? files.slice(0, maxNames).map((path) => sanitizeText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };
 }

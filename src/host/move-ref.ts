@@ -11,7 +11,7 @@ export interface FoundRef {
 }
 
 /** Reads and moves the refs of a repository without running its hooks. */
-export interface Refs {
+export interface RefStore {
   /** Finds the refs with these names, and all refs below them as if they were folders. */
   find(names: readonly string[]): Promise<FoundRef[]>;
   /** Returns whether any ref contains a commit. The commit must exist in this repository. */
@@ -32,7 +32,7 @@ const nobody = "0".repeat(40);
 /** The identity that git writes into the reflog of a moved branch. */
 const mover = { GIT_COMMITTER_NAME: "swarm", GIT_COMMITTER_EMAIL: "swarm@localhost" };
 
-export function refsIn(commonFolder: string): Refs {
+export function openRefStore(commonFolder: string): RefStore {
   const run = (args: readonly string[]) =>
     runGit([...safeGitArguments, ...args], {
       ...{ folder: commonFolder, limitMs: 60_000 },
@@ -44,7 +44,7 @@ export function refsIn(commonFolder: string): Refs {
     return output.toString();
   };
 
-  const find: Refs["find"] = async (names) => {
+  const find: RefStore["find"] = async (names) => {
     const format = "%(refname) %(objectname) %(symref)";
     const rows = (await text(["for-each-ref", `--format=${format}`, "--end-of-options", ...names])).split(
       "\n",

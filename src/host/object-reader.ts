@@ -26,7 +26,7 @@ export interface ObjectReader extends AsyncDisposable {
 const maxPending = 500;
 
 /** Creates an object reader. It starts its git process at the first request. */
-export function objectReader(args: readonly string[], start: GitStartOptions): ObjectReader {
+export function createObjectReader(args: readonly string[], start: GitStartOptions): ObjectReader {
   let talk: InteractiveGit | undefined;
   /**
    * Resolves when the previous call has ended. git answers in the order of the requests, so calls run one at

@@ -6,11 +6,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
 import type { Lock } from "../ports/lock.ts";
-import type { PrivateEngine, PrivateEngineStatus, StartOptions } from "../ports/private-engine.ts";
+import type { EngineStartOptions, PrivateEngine, PrivateEngineStatus } from "../ports/private-engine.ts";
 import {
   chooseSecondOctet,
   createEngineNetwork,
-  daemonFlags,
+  daemonNetworkFlags,
   type EngineNetwork,
   maxSecondOctet,
   minSecondOctet,
@@ -18,7 +18,7 @@ import {
 } from "./engine-network.ts";
 import { findProgram, installPackages, missingPackages } from "./engine-packages.ts";
 import { daemonRuntimes } from "./engine-runtimes.ts";
-import { machineFacts } from "./machine.ts";
+import { readMachineFacts } from "./machine.ts";
 import { unmountBelow } from "./mounts.ts";
 import { endProcesses, findProcesses, isAlive } from "./processes.ts";
 import type { Environment } from "./user-folders.ts";
@@ -56,7 +56,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
   const endpoint = `unix://${files.socket}`;
 
   const status = async (): Promise<PrivateEngineStatus> => {
-    const { system, isRoot } = await machineFacts();
+    const { system, isRoot } = await readMachineFacts();
     const running = await answers(endpoint);
     const [pid = null] = running ? await findDaemon(files) : [];
     const reason = running ? null : await reasonAgainst(system, isRoot, env);
@@ -73,7 +73,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
   const startOnce = async (
     network: EngineNetwork,
-    onStep: StartOptions["onStep"],
+    onStep: EngineStartOptions["onStep"],
   ): Promise<string | null> => {
     await clearStale(files);
     await mkdir(files.data, { recursive: true, mode: 0o711 });
@@ -98,7 +98,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
       const before = await status();
       if (before.state === "running") return before;
       if (before.state === "unsupported") {
-        const { system } = await machineFacts();
+        const { system } = await readMachineFacts();
         throw new SwarmError("ENGINE_UNSUPPORTED", {
           system,
           reason: before.reason ?? "the private engine cannot run on this machine",
@@ -284,7 +284,7 @@ async function runDaemon(
     "dockerd",
     [
       ...["--config-file", files.config, "--host", `unix://${files.socket}`, "--data-root", files.data],
-      ...["--exec-root", files.exec, "--pidfile", files.pid, ...daemonFlags(network)],
+      ...["--exec-root", files.exec, "--pidfile", files.pid, ...daemonNetworkFlags(network)],
       // The private daemon may share the system's containerd with the system's Docker daemon, so it needs
       // containerd namespaces of its own.
       ...["--containerd-namespace", namespace, "--containerd-plugins-namespace", `${namespace}-plugins`],

@@ -1,9 +1,9 @@
 import { findBranchProblem, isBranchName } from "../domain/branch-name.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import type { BranchObstacle, PublishResult, WorkToPublish } from "../ports/work-repository.ts";
 import { branchesInUse } from "./branches-in-use.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
-import { type FoundRef, type Refs, refsIn } from "./move-ref.ts";
+import { type FoundRef, openRefStore, type RefStore } from "./move-ref.ts";
 
 const heads = "refs/heads/";
 
@@ -21,7 +21,7 @@ export async function publishBranch(
   { commit, base, branch, fallbackBranch, beforeMove = async () => {} }: WorkToPublish,
 ): Promise<PublishResult> {
   if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is not a descendant of ${base}`);
-  const refs = refsIn(commonFolder);
+  const refs = openRefStore(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [branch, fallbackBranch].filter(isBranchName));
   const held = await holderOf({ repo, there }, [branch, fallbackBranch], commit);
@@ -64,11 +64,11 @@ export async function publishBranch(
  * Finds the commit of a branch and the obstacle that prevents swarm from moving the branch; each is null if
  * there is none.
  */
-export async function lookAtBranch(
+export async function inspectBranch(
   { commonFolder, repo }: PublishDeps,
   name: string,
 ): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }> {
-  const refs = refsIn(commonFolder);
+  const refs = openRefStore(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
   const there = await refsAround(refs, [name].filter(isBranchName));
   const commit = there.find((ref) => ref.name === heads + name)?.commit ?? null;
@@ -106,25 +106,25 @@ async function judge(
   /** The new commit of the branch; null if the caller only asks about the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
-  const branch = cleanText(name);
+  const branch = sanitizeText(name);
   const problem = findBranchProblem(name, remotesIn(there));
   if (problem !== null) return { branch, why: "invalid-name", reason: `the branch name ${problem}` };
   const worktree = used.get(name);
   if (worktree !== undefined)
-    return { branch, why: "in-use", reason: `the branch is checked out in ${cleanText(worktree)}` };
+    return { branch, why: "in-use", reason: `the branch is checked out in ${sanitizeText(worktree)}` };
   const own = there.find((ref) => ref.name === heads + name);
   const other = there.find((ref) => blocksRef(ref.name, heads + name));
   if (other)
     return {
       ...{ branch, why: "name-conflict" },
-      reason: `the branch name conflicts with the existing branch ${cleanText(other.name.slice(heads.length))}: git cannot store a branch below another branch`,
+      reason: `the branch name conflicts with the existing branch ${sanitizeText(other.name.slice(heads.length))}: git cannot store a branch below another branch`,
     };
   if (!own) return { at: null };
   if (own.symbolicTarget !== null)
     return {
       branch,
       why: "alias",
-      reason: `the branch is a symbolic ref to ${cleanText(own.symbolicTarget)}`,
+      reason: `the branch is a symbolic ref to ${sanitizeText(own.symbolicTarget)}`,
     };
   if (commit === null || (await hasCommit(repo, commit, own.commit))) return { at: own.commit };
   return {
@@ -149,7 +149,7 @@ function remotesIn(there: readonly FoundRef[]): string[] {
  * Finds the refs that matter to these branch names: the branches themselves, the branches below and above
  * them, and the branches of a remote with the same first name.
  */
-async function refsAround(refs: Refs, names: readonly string[]): Promise<FoundRef[]> {
+async function refsAround(refs: RefStore, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
     const parts = name.split("/");
     return parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join("/"));

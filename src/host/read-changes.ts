@@ -1,5 +1,5 @@
-import { cleanText } from "../domain/clean-text.ts";
-import { hasChangedScripts, type SensitivePath, sensitiveReason } from "../domain/sensitive-paths.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
+import { findSensitiveReason, hasChangedScripts, type SensitivePath } from "../domain/sensitive-paths.ts";
 import { baseNameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { IsolatedRepository } from "./clean-room.ts";
@@ -55,14 +55,14 @@ export async function readSensitivePaths(
     links += linkIds.length;
     const targets = await readSmallFiles(repo, linkIds, maxLinkBytes);
     for (const entry of entries) {
-      const why = sensitiveReason({
+      const why = findSensitiveReason({
         path: entry.path,
         // A link whose target is too long to read works nowhere, so judge it like a link that leads outside.
         linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
         hasChangedScripts: isManifest(entry) && (await runsOtherScripts(entry)),
       });
       if (why === null) continue;
-      if (paths.length < maxShown) paths.push({ path: cleanText(entry.path), why });
+      if (paths.length < maxShown) paths.push({ path: sanitizeText(entry.path), why });
       else isCut = true;
     }
   };
@@ -71,7 +71,7 @@ export async function readSensitivePaths(
     async onEntry(entry) {
       if (isGone(entry)) {
         deletedTotal += 1;
-        if (deleted.length < maxShown) deleted.push(cleanText(entry.path));
+        if (deleted.length < maxShown) deleted.push(sanitizeText(entry.path));
       }
       waiting.push(entry);
       if (waiting.length >= batchSize) await judge();
@@ -132,7 +132,7 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
     commit.push(field);
     const [id = "", author = "", subject] = commit;
     if (subject === undefined) continue;
-    commits.push({ id, author: cleanText(author, 100), subject: cleanText(subject) });
+    commits.push({ id, author: sanitizeText(author, 100), subject: sanitizeText(subject) });
     commit = [];
   }
 
@@ -152,7 +152,7 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
     totals.files += 1;
     totals.added += file.added ?? 0;
     totals.deleted += file.deleted ?? 0;
-    if (files.length < maxShown) files.push({ ...file, path: cleanText(file.path) });
+    if (files.length < maxShown) files.push({ ...file, path: sanitizeText(file.path) });
   }
   return {
     ...{ commits: commits.slice(0, maxShown).reverse(), files, totals },

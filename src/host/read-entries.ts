@@ -3,7 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { joinPath } from "../domain/tree-path.ts";
 import type { BundleRefusal } from "../ports/work-repository.ts";
 import type { ObjectReader } from "./object-reader.ts";
-import { pairTreeEntries, type TreeRow } from "./read-tree.ts";
+import { type GitTreeEntry, pairTreeEntries } from "./read-tree.ts";
 
 /** A file that differs between two commits. */
 export interface ChangedEntry {
@@ -20,7 +20,7 @@ export interface UnreadReason {
   readonly reason: string;
 }
 
-export interface TreeLimits {
+export interface TreeReadLimits {
   /** The maximum number of changed files and changed folders in total. */
   readonly maxEntries: number;
   readonly maxDepth: number;
@@ -40,7 +40,7 @@ export interface TreeLimits {
  * The default limits, far above the honest work of one swarm and above what a reviewer could read.
  * `maxPathBytes` is the length of the longest path that Linux can open.
  */
-export const treeLimits: TreeLimits = {
+export const defaultTreeReadLimits: TreeReadLimits = {
   ...{ maxEntries: 100_000, maxDepth: 200 },
   ...{ maxPathBytes: 4095, maxTotalPathBytes: 16 * 1024 * 1024, maxTreeBytes: 20 * 1024 * 1024 },
 };
@@ -48,7 +48,7 @@ export const treeLimits: TreeLimits = {
 export interface ChangesToRead {
   readonly base: string;
   readonly tip: string;
-  readonly limits?: TreeLimits;
+  readonly limits?: TreeReadLimits;
   /** Called for each changed file in the order of the paths. The reader waits for the result. */
   readonly onEntry: (entry: ChangedEntry) => Promise<void> | void;
 }
@@ -67,7 +67,7 @@ interface Folder {
 
 interface Walk {
   readonly objects: ObjectReader;
-  readonly limits: TreeLimits;
+  readonly limits: TreeReadLimits;
   readonly see: ChangesToRead["onEntry"];
   entries: number;
   bytesOfPaths: number;
@@ -81,7 +81,7 @@ interface Walk {
  */
 export async function readChangedEntries(
   objects: ObjectReader,
-  { base, tip, limits = treeLimits, onEntry }: ChangesToRead,
+  { base, tip, limits = defaultTreeReadLimits, onEntry }: ChangesToRead,
 ): Promise<UnreadReason | null> {
   const [was, now] = await objects.readFacts([`${base}^{tree}`, `${tip}^{tree}`]);
   if (!was || !now) {
@@ -127,7 +127,7 @@ async function readFolder(walk: Walk, folder: Folder): Promise<UnreadReason | nu
 }
 
 /** Counts an entry against the limits before its name is decoded. Returns the exceeded limit, or null. */
-function count(walk: Walk, folder: Folder, row: TreeRow): UnreadReason | null {
+function count(walk: Walk, folder: Folder, row: GitTreeEntry): UnreadReason | null {
   const { maxEntries, maxPathBytes, maxTotalPathBytes } = walk.limits;
   const bytes = pathBytesOf(folder, row);
   walk.entries += 1;
@@ -144,7 +144,7 @@ function count(walk: Walk, folder: Folder, row: TreeRow): UnreadReason | null {
   return null;
 }
 
-function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: TreeRow): number {
+function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: GitTreeEntry): number {
   return path === "" ? nameBytes : pathBytes + 1 + nameBytes;
 }
 

@@ -1,14 +1,14 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import {
   expandHomeFolder,
   isGitCredentialFile,
   isGitCredentialVariable,
-  parseReference,
-  redactReference,
+  parseSecretReference,
+  redactSecretReference,
 } from "../domain/secret-reference.ts";
-import { parseLogin } from "./login-file.ts";
+import { parseClaudeLogin } from "./login-file.ts";
 import type { RunSecretProgram } from "./secret-program.ts";
 import type { Environment } from "./user-folders.ts";
 
@@ -30,9 +30,9 @@ const maxSecretLength = 16_000;
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
     // Throw without the original error as cause, because that error could contain the secret.
-    throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: redactReference(reference), reason });
+    throw new SwarmError("CREDENTIAL_UNREADABLE", { reference: redactSecretReference(reference), reason });
   };
-  const parsed = parseReference(reference);
+  const parsed = parseSecretReference(reference);
   switch (parsed.kind) {
     case "env":
       return checked(deps.env[parsed.name] ?? refuse("the environment variable is not set"), deps, refuse);
@@ -76,7 +76,7 @@ async function answerOf(
   // author.
   const { exitCode, output, errors, reason } = await run(program, args, { folder: home, env: own });
   if (exitCode === 0) return output;
-  const detail = cleanText(withoutWords(errors, output).trim(), 400);
+  const detail = sanitizeText(withoutWords(errors, output).trim(), 400);
   const ended = exitCode === null ? (reason ?? "the program ended without an exit code") : `exit ${exitCode}`;
   return refuse(detail === "" ? ended : `${ended}: ${detail}`);
 }
@@ -101,7 +101,7 @@ function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {
   const gits = Object.entries(env).filter(([name, value]) => isGitCredentialVariable(name) && value);
   if (gits.some(([, value]) => value === text.trim()))
     refuse("the credential is for a git host, and swarm never passes such credentials on to a worker");
-  if (parseLogin(text) !== null) return text;
+  if (parseClaudeLogin(text) !== null) return text;
   if (/[\r\n]/.test(text)) refuse("the credential has several lines, but is not a login of Claude Code");
   if (!/^[\x20-\x7e]+$/.test(text))
     refuse("the credential has characters that an HTTP header cannot contain");

@@ -1,5 +1,5 @@
 /** One entry of a git tree. Its name and ID are decoded on demand, because most are never used. */
-export interface TreeRow {
+export interface GitTreeEntry {
   /** The mode of the entry in six octal digits, as git prints it. */
   readonly mode: string;
   readonly nameBytes: number;
@@ -11,7 +11,7 @@ const idBytes = 20;
 const [space, slash] = [0x20, 0x2f];
 
 /** A position in the bytes of a git tree, which are a sequence of `100644 name<NUL><20 bytes>`. */
-class Cursor implements TreeRow {
+class Cursor implements GitTreeEntry {
   readonly bytes: Buffer;
   readonly mode: string;
   readonly nameAt: number;
@@ -49,7 +49,10 @@ class Cursor implements TreeRow {
  * Pairs the entries of two trees by name; if one tree lacks a name, its side of the pair is null. An entry
  * that breaks git's order of names appears as deleted and added, never as unchanged.
  */
-export function* pairTreeEntries(was: Buffer, now: Buffer): Generator<[TreeRow | null, TreeRow | null]> {
+export function* pairTreeEntries(
+  was: Buffer,
+  now: Buffer,
+): Generator<[GitTreeEntry | null, GitTreeEntry | null]> {
   let [old, entry] = [cursorAt(was, 0), cursorAt(now, 0)];
   while (old || entry) {
     const order = !old ? 1 : !entry ? -1 : inOrder(old, entry);

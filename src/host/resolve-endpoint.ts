@@ -1,8 +1,8 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { GatewayCredential, ModelEndpoint } from "../domain/generated/gateway.ts";
 import { type EndpointPlan, subscriptionTokenHeader } from "../domain/model-endpoints.ts";
-import { parseReference, redactReference } from "../domain/secret-reference.ts";
-import { parseLogin } from "./login-file.ts";
+import { parseSecretReference, redactSecretReference } from "../domain/secret-reference.ts";
+import { parseClaudeLogin } from "./login-file.ts";
 
 /** The server that renews logins of Claude Code, and the client ID for requests to that server. */
 export interface LoginIssuer {
@@ -31,16 +31,16 @@ export async function resolveEndpoint(
     const { reference } = credential;
     const found = byContent(await read(reference), issuer);
     // A renewal makes the old login invalid, so there must be a file in which to store the new one.
-    if (found.kind === "login" && parseReference(reference).kind !== "file")
+    if (found.kind === "login" && parseSecretReference(reference).kind !== "file")
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
-          reference: redactReference(reference),
+          reference: redactSecretReference(reference),
           reason: "a Claude Code login must be stored in a file, in which swarm can save the renewed login",
         },
       });
     return { name, api, url, pass, credential: found };
   }
-  const headers = await resolveHeaders(credential.headers, read);
+  const headers = await resolveEndpointHeaders(credential.headers, read);
   return {
     name,
     api,
@@ -51,7 +51,7 @@ export async function resolveEndpoint(
 }
 
 /** Resolves the headers of an endpoint or of a registry's mirror, and inserts their secrets. */
-export async function resolveHeaders(
+export async function resolveEndpointHeaders(
   plans: Extract<EndpointPlan["credential"], { kind: "headers" }>["headers"],
   read: ReadSecret,
 ): Promise<Record<string, string>> {
@@ -59,10 +59,10 @@ export async function resolveHeaders(
   // Read the secrets one after another, because a program that prints a secret may prompt the user.
   for (const [name, { before, reference }] of Object.entries(plans)) {
     const secret = await read(reference);
-    if (parseLogin(secret) !== null)
+    if (parseClaudeLogin(secret) !== null)
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
         ...{
-          reference: redactReference(reference),
+          reference: redactSecretReference(reference),
           reason: "the credential is a login of Claude Code, not an API key",
         },
       });
@@ -76,7 +76,7 @@ export async function resolveHeaders(
  * content.
  */
 function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
-  const login = parseLogin(secret);
+  const login = parseClaudeLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };
   if (secret.startsWith("sk-ant-oat"))
     return { kind: "headers", headers: { authorization: `Bearer ${secret}`, ...subscriptionTokenHeader } };

@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 
 /** Lists the IPv4 address ranges that this machine's routes use, except the default route. */
-export async function localRoutes(): Promise<string[]> {
+export async function readLocalRoutes(): Promise<string[]> {
   // Without `/proc/net/route`, the list is empty. The engine still avoids overlaps with its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
-  return routesIn(table);
+  return parseRoutes(table);
 }
 
-export function routesIn(table: string): string[] {
+export function parseRoutes(table: string): string[] {
   return table
     .split("\n")
     .slice(1)

@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { formatBytes, formatDuration } from "../domain/duration.ts";
-import { type GitExit, type GitStartOptions, gitFailure, startGit } from "./start-git.ts";
+import { createGitError, type GitExit, type GitStartOptions, startGit } from "./start-git.ts";
 
 export interface GitRunOptions extends GitStartOptions {
   /** The bytes for git's stdin, or a file that git reads from the file's present position. */
@@ -69,6 +69,6 @@ export async function* streamGit(
   start.signal?.throwIfAborted();
   const { exitCode, reason, isTimedOut } = await ended;
   if (isTimedOut && onLate) return onLate();
-  if (isTimedOut) throw gitFailure(args, lateReason(start));
-  if (exitCode !== 0) throw gitFailure(args, reason);
+  if (isTimedOut) throw createGitError(args, lateReason(start));
+  if (exitCode !== 0) throw createGitError(args, reason);
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
@@ -96,7 +96,7 @@ export function startGit(
     clearTimeout(limit);
     clearTimeout(forced);
     signal?.removeEventListener("abort", stop);
-    const own = cleanText(Buffer.concat(complaints).toString().trim(), 400);
+    const own = sanitizeText(Buffer.concat(complaints).toString().trim(), 400);
     const how = endedBy === null ? `exit ${exitCode}` : `git was ended by the signal ${endedBy}`;
     resolve({ exitCode, endedBy, isTimedOut, reason: failure ?? (own || how) });
   };
@@ -114,12 +114,12 @@ export function startGit(
  * Returns whether git crashed because of its input, that is by SIGSEGV, SIGBUS or SIGABRT. A kill by the
  * user, by swarm or for lack of memory is no crash.
  */
-export function hasCrashed({ endedBy }: GitExit): boolean {
+export function hasGitCrashed({ endedBy }: GitExit): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 
 /** Creates the GIT_FAILED error for a call of git with these arguments. */
-export function gitFailure(args: readonly string[], reason: string): SwarmError {
+export function createGitError(args: readonly string[], reason: string): SwarmError {
   const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
   return new SwarmError("GIT_FAILED", { command, reason });
 }

@@ -1,18 +1,18 @@
 import { type FileHandle, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isBranchName } from "../domain/branch-name.ts";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { BundleRefusal, BundleToImport, ImportResult } from "../ports/work-repository.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
 import { installPack } from "./install-pack.ts";
-import { type Refs, refsIn } from "./move-ref.ts";
+import { openRefStore, type RefStore } from "./move-ref.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
 import { readChangedEntries } from "./read-entries.ts";
 import type { GitResult } from "./run-git.ts";
-import { hasCrashed } from "./start-git.ts";
+import { hasGitCrashed } from "./start-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
 /** The points of an import at which a test kills the process. A crash at any of them must do no harm. */
@@ -43,8 +43,8 @@ export async function importBundle(
     throw new Error(`${ref} is not a ref below refs/aimi/`);
   if (!isCommitId(tip)) return refused("tip", "the id of the bundle's commit is malformed");
 
-  const refs = refsIn(commonFolder);
-  const found = await refAt(commonFolder, refs, ref);
+  const refs = openRefStore(commonFolder);
+  const found = await findRefCommit(commonFolder, refs, ref);
   if (found === tip) return { kind: "already", commit: tip };
   // If the user has deleted the ref, import the work: to create the ref again loses nothing.
   if (found !== null && found !== old) return refused("ref-moved", `${ref} was moved to ${found}`);
@@ -89,7 +89,11 @@ export async function importBundle(
 }
 
 /** Finds the commit of a ref; returns null if the ref does not exist. */
-export async function refAt(commonFolder: string, refs: Refs, ref: string): Promise<string | null> {
+export async function findRefCommit(
+  commonFolder: string,
+  refs: RefStore,
+  ref: string,
+): Promise<string | null> {
   // Read the ref's own file first: it takes precedence over the packed refs, and to read it needs no git.
   const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
   if (isCommitId(own)) return own;
@@ -109,7 +113,7 @@ async function checkHeader(
   if (!ref || more.length > 0)
     return refused("header", `the bundle contains ${refs.length} refs instead of one`);
   if (ref.name !== expectedRef)
-    return refused("header", `the bundle contains the unexpected ref ${cleanText(ref.name, 100)}`);
+    return refused("header", `the bundle contains the unexpected ref ${sanitizeText(ref.name, 100)}`);
   if (ref.id !== tip) return refused("header", `the bundle's ref is at ${ref.id} instead of ${tip}`);
   if (prerequisites.every((id) => id === base)) return null;
   const facts = await repo.objects.readFacts(prerequisites);
@@ -162,7 +166,7 @@ async function indexPack(
  * Returns whether git failed for a reason other than the work: a kill, a full disk or missing permissions.
  */
 function hasNoVerdict(ended: GitResult): boolean {
-  const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasCrashed(ended);
+  const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasGitCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
@@ -194,7 +198,7 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
     },
   });
   if (unread) return refused(unread.why, unread.reason);
-  return link === "" ? null : refused("pack", `${cleanText(link, 100)} is a symbolic link`);
+  return link === "" ? null : refused("pack", `${sanitizeText(link, 100)} is a symbolic link`);
 }
 
 const deepHistory =
@@ -212,7 +216,8 @@ async function checkHistory(
   if (connected.exitCode !== 0) {
     if (hasNoVerdict(connected))
       throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
-    if (hasCrashed(connected) || /tree depth/.test(connected.reason)) return refused("too-deep", deepHistory);
+    if (hasGitCrashed(connected) || /tree depth/.test(connected.reason))
+      return refused("too-deep", deepHistory);
     return refused(
       "incomplete",
       `git cannot traverse the objects of the bundle's commit: ${connected.reason}`,

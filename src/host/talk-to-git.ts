@@ -1,4 +1,4 @@
-import { type GitStartOptions, gitFailure, startGit } from "./start-git.ts";
+import { createGitError, type GitStartOptions, startGit } from "./start-git.ts";
 
 /** A git process that answers requests until the caller ends it. */
 export interface InteractiveGit {
@@ -29,7 +29,7 @@ export function startInteractiveGit(args: readonly string[], start: GitStartOpti
     }
     const { reason } = await ended;
     start.signal?.throwIfAborted();
-    throw gitFailure(args, reason);
+    throw createGitError(args, reason);
   };
 
   const take = (count: number): Buffer => {
@@ -46,7 +46,7 @@ export function startInteractiveGit(args: readonly string[], start: GitStartOpti
         const end = held.indexOf(10, from);
         if (end >= 0) return take(end + 1).toString("utf8", 0, end);
         if (held.length > maxLineLength)
-          throw gitFailure(args, "a line of git's answer is longer than 64 KiB");
+          throw createGitError(args, "a line of git's answer is longer than 64 KiB");
         from = held.length;
         await more();
       }

@@ -1,12 +1,17 @@
 import { isCommitId } from "../domain/commit-id.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
-import { conflictsOf, mergeIntoOneCommit, mergeTwo, mergeWithMarkers } from "./merge-bases.ts";
-import { refsIn } from "./move-ref.ts";
-import { lookAtBranch, publishBranch } from "./publish-branch.ts";
+import {
+  findConflictingFiles,
+  mergeIntoOneCommit,
+  mergeTwoCommits,
+  mergeTwoWithConflictMarkers,
+} from "./merge-bases.ts";
+import { openRefStore } from "./move-ref.ts";
+import { inspectBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
-import { type ImportDeps, importBundle, refAt } from "./take-in.ts";
+import { findRefCommit, type ImportDeps, importBundle } from "./take-in.ts";
 
 /**
  * Gives access to the repository with this common git folder, for all its worktrees. Reads commits through an
@@ -36,19 +41,24 @@ export function workRepository(deps: ImportDeps): WorkRepository {
 
     hasCommit,
 
-    isReferenced: async (commit) => (await hasCommit(commit)) && refsIn(commonFolder).containCommit(commit),
+    isReferenced: async (commit) =>
+      (await hasCommit(commit)) && openRefStore(commonFolder).containCommit(commit),
 
     merge: (commits, signal) =>
-      inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeTwo(repo, commits), signal),
+      inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeTwoCommits(repo, commits), signal),
 
     mergeWithConflictMarkers: (commits, signal) =>
-      inIsolatedRepo([commits.ours, commits.theirs], (repo) => mergeWithMarkers(repo, commits), signal),
+      inIsolatedRepo(
+        [commits.ours, commits.theirs],
+        (repo) => mergeTwoWithConflictMarkers(repo, commits),
+        signal,
+      ),
 
-    commitAt: (ref) => refAt(commonFolder, refsIn(commonFolder), ref),
+    commitAt: (ref) => findRefCommit(commonFolder, openRefStore(commonFolder), ref),
 
     async moveRef(move) {
       if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is not a ref below refs/aimi/`);
-      return (await refsIn(commonFolder).move(move, "reset for rework")).kind === "moved";
+      return (await openRefStore(commonFolder).move(move, "reset for rework")).kind === "moved";
     },
 
     async conflicts(pairs, signal) {
@@ -56,14 +66,14 @@ export function workRepository(deps: ImportDeps): WorkRepository {
       // These merges are only trials, so their objects must not get into the user's repository.
       const repo = await quarantine.openRepo("own");
       const found: (readonly string[])[] = [];
-      for (const [one, other] of pairs) found.push(await conflictsOf(repo, one, other));
+      for (const [one, other] of pairs) found.push(await findConflictingFiles(repo, one, other));
       return found;
     },
 
     isAncestor: (ancestor, commit, signal) =>
       inIsolatedRepo([ancestor, commit], (repo) => isAncestor(repo, ancestor, commit), signal),
 
-    branch: (name) => inIsolatedRepo([], (repo) => lookAtBranch({ commonFolder, repo }, name)),
+    branch: (name) => inIsolatedRepo([], (repo) => inspectBranch({ commonFolder, repo }, name)),
 
     mergeBases: (commits, signal) =>
       inIsolatedRepo(commits, (repo) => mergeIntoOneCommit(repo, commits), signal),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
-import { reportName } from "../domain/report-name.ts";
+import { reportFileName } from "../domain/report-name.ts";
 import { summaryHtml } from "../domain/summary-html.ts";
 import { summaryMarkdown } from "../domain/summary-markdown.ts";
 import { liesInside } from "./inside.ts";
@@ -15,7 +15,7 @@ import { liesInside } from "./inside.ts";
 export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
   const folder = join(".aimi", "reports");
   const pages = { md: summaryMarkdown(summary), html: summaryHtml(summary) };
-  const name = reportName(summary);
+  const name = reportFileName(summary);
   for (const stem of [name, "latest"])
     for (const [ending, page] of Object.entries(pages)) {
       const file = join(root, folder, `${stem}.${ending}`);

@@ -1,16 +1,16 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { formatInputsLabel } from "../domain/image-inputs.ts";
-import { dependencyContext } from "../domain/project-dockerfile.ts";
+import { dependencyBuildContext } from "../domain/project-dockerfile.ts";
 import { unsuitableImageMark } from "../domain/user-dockerfile.ts";
-import { bundlePath, commitArgument } from "../domain/workspace-layer.ts";
+import { bundlePath, commitBuildArgument } from "../domain/workspace-layer.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
-import type { BuildCallbacks, EnsuredImage, ImageDeps } from "./ensure-base-image.ts";
+import type { EnsuredImage, EnsureImageDeps, ImageBuildCallbacks } from "./ensure-base-image.ts";
 import {
   computeImageLookupKey,
   type ImageProject,
-  isRegularFile,
+  isRegularTrackedFile,
   type ProjectImageOptions,
   type ProjectImagePlan,
   planProjectImage,
@@ -27,13 +27,13 @@ const buildWaitMs = 30 * 60_000;
  * build.
  */
 export async function ensureProjectImage(
-  deps: ImageDeps & { readonly project: ImageProject },
+  deps: EnsureImageDeps & { readonly project: ImageProject },
   {
     base,
     options,
     fresh,
   }: { readonly base: EnsuredImage; readonly options: ProjectImageOptions; readonly fresh: boolean },
-  report: BuildCallbacks,
+  report: ImageBuildCallbacks,
   signal?: AbortSignal,
 ): Promise<EnsuredProjectImage> {
   const { engine, project } = deps;
@@ -75,7 +75,7 @@ export async function ensureProjectImage(
           [labels.quickKey]: quickKey,
           [labels.inputs]: formatInputsLabel(plan.inputs),
         },
-        args: { [commitArgument]: commit },
+        args: { [commitBuildArgument]: commit },
         builder,
         network: options.buildNetwork,
         fresh,
@@ -117,9 +117,9 @@ async function* contextOf(
   const plain = { uid: 0, gid: 0, mode: 0o644 };
   yield { ...plain, kind: "file", path: "Dockerfile", content: Buffer.from(dockerfile) };
   yield { ...plain, kind: "file", path: bundlePath, from: bundle };
-  const fileByPath = new Map(files.filter(isRegularFile).map((file) => [file.path, file]));
+  const fileByPath = new Map(files.filter(isRegularTrackedFile).map((file) => [file.path, file]));
   const wanted = layers
-    ? dependencyContext(layers)
+    ? dependencyBuildContext(layers)
     : [...fileByPath.keys()]
         .filter((path) => path !== "Dockerfile" && path !== bundlePath)
         .map((path) => ({ path, from: path }));

@@ -4,27 +4,32 @@ import {
   agentPackages,
   baseImage,
   debianRelease,
-  nodePackageFor,
   nodeVersion,
+  npmPackageWithNode,
   npmVersion,
   registryRootFilesystemImage,
   rootFilesystemImage,
 } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { checksumOf, formatInputsLabel, type ImageInputs, parseInputsLabel } from "../domain/image-inputs.ts";
+import {
+  checksumOfInputs,
+  formatInputsLabel,
+  type ImageInputs,
+  parseInputsLabel,
+} from "../domain/image-inputs.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
-import type { BuildEvent, ImageFacts } from "../ports/images.ts";
+import type { ImageBuildEvent, ImageFacts } from "../ports/images.ts";
 import type { Lock } from "../ports/lock.ts";
 
-export interface ImageDeps {
+export interface EnsureImageDeps {
   readonly engine: ContainerEngine;
   readonly sources: ImageSources;
   /** The lock around builds: of two processes that need the same image, one builds and the other waits. */
   readonly lock: Lock;
 }
 
-export interface BaseOptions {
+export interface BaseImageBuildOptions {
   /**
    * The names of agents to install, from `agentPackages`. If null, the new image gets the agents of the
    * present image.
@@ -36,9 +41,9 @@ export interface BaseOptions {
   readonly fresh: boolean;
 }
 
-export interface BuildCallbacks {
+export interface ImageBuildCallbacks {
   readonly onStep: (step: string) => void;
-  readonly onEvent: (event: BuildEvent) => void;
+  readonly onEvent: (event: ImageBuildEvent) => void;
 }
 
 export interface EnsuredImage {
@@ -52,21 +57,21 @@ const buildWaitMs = 30 * 60_000;
 
 /** Returns the base image: the existing image if its inputs have not changed, else a new build. */
 export async function ensureBaseImage(
-  deps: ImageDeps,
-  options: BaseOptions,
-  report: BuildCallbacks,
+  deps: EnsureImageDeps,
+  options: BaseImageBuildOptions,
+  report: ImageBuildCallbacks,
   signal?: AbortSignal,
 ): Promise<EnsuredImage> {
   const { images } = await deps.engine.open();
   const present = await images.find(baseImage, signal);
-  const known = options.agents ?? agentsIn(present);
+  const known = options.agents ?? agentNamesInImage(present);
   const added = (options.withAgents ?? []).filter((agent) => !known.includes(agent));
   const agents = [...known, ...added];
-  const expected = await baseInputs(deps, { agents }, signal);
+  const expected = await baseImageInputs(deps, { agents }, signal);
   const found = options.fresh ? null : upToDate(present, expected);
   if (found) return found;
   const { architecture, builder } = await deps.engine.info(signal);
-  const nodePackage = nodePackageFor(architecture);
+  const nodePackage = npmPackageWithNode(architecture);
   if (!nodePackage)
     throw new SwarmError("UNSUPPORTED_BY_ENGINE", {
       what: "the base image",
@@ -79,7 +84,7 @@ export async function ensureBaseImage(
   if (meanwhile) return meanwhile;
   const root = await ensureRootImage(deps, options, report, signal);
   const inputs = { ...expected, root: root.id };
-  const checksum = checksumOf(inputs, sha256);
+  const checksum = checksumOfInputs(inputs, sha256);
   report.onStep(
     `Building ${baseImage}${added.length > 0 ? `, with the new agents ${added.join(", ")}` : ""}`,
   );
@@ -106,8 +111,8 @@ export async function ensureBaseImage(
 }
 
 /** Returns the inputs of the base image except its root filesystem, which swarm replaces only on request. */
-export async function baseInputs(
-  { engine, sources }: Pick<ImageDeps, "engine" | "sources">,
+export async function baseImageInputs(
+  { engine, sources }: Pick<EnsureImageDeps, "engine" | "sources">,
   { agents }: { readonly agents: readonly string[] },
   signal?: AbortSignal,
 ): Promise<ImageInputs> {
@@ -137,14 +142,14 @@ export function sha256(bytes: string | Uint8Array): string {
 function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
   const inputs = parseInputsLabel(image?.labels[labels.inputs]);
   if (!image || !inputs?.["root"]) return null;
-  const checksum = checksumOf({ ...expected, root: inputs["root"] }, sha256);
+  const checksum = checksumOfInputs({ ...expected, root: inputs["root"] }, sha256);
   return image.labels[labels.checksum] === checksum
     ? { id: image.id, tag: baseImage, checksum, built: false }
     : null;
 }
 
 /** Returns the names of the agents in an image, whatever their versions. */
-export function agentsIn(image: ImageFacts | null): string[] {
+export function agentNamesInImage(image: ImageFacts | null): string[] {
   const packages = (parseInputsLabel(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
   const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
   return Object.entries(agentPackages).flatMap(([agent, spec]) =>
@@ -170,9 +175,9 @@ function packagesOf(agents: readonly string[]): string[] {
  * a registry, or builds one from Debian packages if the engine reaches no registry.
  */
 async function ensureRootImage(
-  { engine, sources }: ImageDeps,
-  { fresh }: BaseOptions,
-  { onStep }: BuildCallbacks,
+  { engine, sources }: EnsureImageDeps,
+  { fresh }: BaseImageBuildOptions,
+  { onStep }: ImageBuildCallbacks,
   signal?: AbortSignal,
 ): Promise<ImageFacts> {
   const { images } = await engine.open();
@@ -200,7 +205,7 @@ async function ensureRootImage(
 }
 
 async function baseContext(
-  { sources }: ImageDeps,
+  { sources }: EnsureImageDeps,
   nodePackage: string,
   signal?: AbortSignal,
 ): Promise<PackedFile[]> {

@@ -1,26 +1,26 @@
 import { baseImage, rootFilesystemImage } from "../domain/base-image.ts";
 import {
   findInputChanges,
+  type ImageInputChange,
   type ImageInputs,
-  type InputChange,
   parseInputsLabel,
 } from "../domain/image-inputs.ts";
-import { type PrunableImage, planPrune } from "../domain/prune-images.ts";
+import { type PrunableImage, planImagePrune } from "../domain/prune-images.ts";
 import { labels } from "../ports/engine.ts";
 import type { ImageFacts, Images } from "../ports/images.ts";
 import { type EnsuredProjectImage, ensureProjectImage } from "./build-project-image.ts";
 import {
-  agentsIn,
-  type BaseOptions,
-  type BuildCallbacks,
-  baseInputs,
+  agentNamesInImage,
+  type BaseImageBuildOptions,
+  baseImageInputs,
   type EnsuredImage,
+  type EnsureImageDeps,
   ensureBaseImage,
-  type ImageDeps,
+  type ImageBuildCallbacks,
 } from "./ensure-base-image.ts";
 import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
 
-export interface BuildRequest extends BaseOptions, ProjectImageOptions {
+export interface ImageBuildRequest extends BaseImageBuildOptions, ProjectImageOptions {
   /** Whether to build only the base image, even if the current folder is in a repository. */
   readonly baseOnly: boolean;
 }
@@ -43,13 +43,13 @@ export interface ExplainedImage {
    * The inputs that differ from those of an existing image: the image with the same checksum if there is one,
    * else the newest image.
    */
-  readonly changes: readonly InputChange[];
+  readonly changes: readonly ImageInputChange[];
   readonly warnings: readonly string[];
 }
 
 /** The operations of the command `swarm image`. */
 export interface ImageOperations {
-  build(request: BuildRequest, report: BuildCallbacks, signal: AbortSignal): Promise<BuiltImages>;
+  build(request: ImageBuildRequest, report: ImageBuildCallbacks, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
    * Removes unneeded images and returns the removed ones; with `dryRun`, only returns the unneeded ones.
@@ -60,12 +60,12 @@ export interface ImageOperations {
     signal: AbortSignal,
   ): Promise<ListedImage[]>;
   explain(
-    words: Pick<BuildRequest, "agents" | keyof ProjectImageOptions>,
+    words: Pick<ImageBuildRequest, "agents" | keyof ProjectImageOptions>,
     signal: AbortSignal,
   ): Promise<ExplainedImage[]>;
 }
 
-export interface ImageOperationsDeps extends ImageDeps {
+export interface ImageOperationsDeps extends EnsureImageDeps {
   /** Returns the repository to build the project image from; null outside a repository. */
   readonly project: () => Promise<ImageProject | null>;
 }
@@ -93,7 +93,12 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
     async prune({ all, own = false, dryRun }, signal) {
       const project = await deps.project();
       const current = [baseImage, rootFilesystemImage];
-      const unneeded = planPrune(await list(signal), { project: project?.id ?? null, all, own, current });
+      const unneeded = planImagePrune(await list(signal), {
+        project: project?.id ?? null,
+        all,
+        own,
+        current,
+      });
       if (dryRun) return unneeded;
       const { images } = await engine.open();
       const removed: ListedImage[] = [];
@@ -104,7 +109,7 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
     async explain(words, signal) {
       const { images } = await engine.open();
       const base = await images.find(baseImage, signal);
-      const wanted = await baseInputs(deps, { agents: words.agents ?? agentsIn(base) }, signal);
+      const wanted = await baseImageInputs(deps, { agents: words.agents ?? agentNamesInImage(base) }, signal);
       const had = parseInputsLabel(base?.labels[labels.inputs]);
       const inputs = { ...wanted, root: had?.["root"] ?? "to be made" };
       const explained = [explain(baseImage, had, inputs, [])];

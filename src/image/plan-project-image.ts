@@ -1,9 +1,9 @@
 import { type DependencyLayer, findDependencyLayers, manifestPaths } from "../domain/dependency-layers.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { checksumOf, type ImageInputs } from "../domain/image-inputs.ts";
+import { checksumOfInputs, type ImageInputs } from "../domain/image-inputs.ts";
 import { renderProjectDockerfile } from "../domain/project-dockerfile.ts";
 import { findSecretPathReason } from "../domain/secret-files.ts";
-import { composeUserDockerfile } from "../domain/user-dockerfile.ts";
+import { appendStagesToUserDockerfile } from "../domain/user-dockerfile.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { type EnsuredImage, sha256 } from "./ensure-base-image.ts";
@@ -87,7 +87,7 @@ export async function planProjectImage(
         "the repository is a shallow clone with an incomplete history; `git fetch --unshallow` fetches the rest",
     });
   const files = await commits.files(commit);
-  const own = files.find((file) => file.path === ownDockerfile && isRegularFile(file));
+  const own = files.find((file) => file.path === ownDockerfile && isRegularTrackedFile(file));
   const recipe = own
     ? await ownRecipe(commits, own, builder)
     : await generatedRecipe({ commits, sources }, files, { builder, options });
@@ -106,7 +106,7 @@ export async function planProjectImage(
   return {
     ...{ commit, inputs, files, layers: recipe.layers },
     repository: `aimi-sandbox-${slug}`,
-    checksum: checksumOf(inputs, sha256),
+    checksum: checksumOfInputs(inputs, sha256),
     dockerfile: recipe.render(reference),
     warnings: [...recipe.warnings, ...treeWarnings(files)],
   };
@@ -128,7 +128,7 @@ async function ownRecipe(
   const text = Buffer.from(bytes).toString();
   return {
     ...{ layers: null, inputs: { [`file ${ownDockerfile}`]: id }, warnings: [] },
-    render: (base) => composeUserDockerfile({ text, file: ownDockerfile, base, transfer }),
+    render: (base) => appendStagesToUserDockerfile({ text, file: ownDockerfile, base, transfer }),
   };
 }
 
@@ -137,7 +137,7 @@ async function generatedRecipe(
   files: readonly TrackedFile[],
   { builder, options }: { readonly builder: "buildkit" | "classic"; readonly options: ProjectImageOptions },
 ): Promise<Recipe> {
-  const plain = files.filter(isRegularFile);
+  const plain = files.filter(isRegularTrackedFile);
   const idByPath = new Map(plain.map(({ path, id }) => [path, id]));
   const paths = plain.map(({ path }) => path);
   const wanted = manifestPaths(paths).filter((path) => idByPath.has(path));
@@ -177,7 +177,7 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
       : [`the tracked file ${path} looks like ${reason}, and the image will contain it`];
   });
   const submodules = files.filter(({ kind }) => kind === "submodule");
-  const linked = files.some((file) => file.path === ownDockerfile && !isRegularFile(file));
+  const linked = files.some((file) => file.path === ownDockerfile && !isRegularTrackedFile(file));
   return [
     ...(linked ? [`${ownDockerfile} is not a regular file, so swarm does not use it`] : []),
     ...secrets.slice(0, 20),
@@ -187,6 +187,6 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
 }
 
 /** Returns whether a tracked file is a regular file: no link and no submodule. */
-export function isRegularFile({ kind }: TrackedFile): boolean {
+export function isRegularTrackedFile({ kind }: TrackedFile): boolean {
   return kind === "file" || kind === "program";
 }

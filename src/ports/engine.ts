@@ -1,7 +1,7 @@
-import type { EnginePart } from "../domain/find-holes.ts";
+import type { EngineComponent } from "../domain/find-holes.ts";
 import type { Probe } from "../domain/isolation.ts";
 import type { ObservedContainer } from "../domain/reconcile.ts";
-import type { EngineFilter } from "../domain/system-call-filter.ts";
+import type { EngineSystemCallFilter } from "../domain/system-call-filter.ts";
 import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
@@ -27,7 +27,7 @@ export interface EngineInfo {
   readonly memoryBytes: number;
   readonly builder: "buildkit" | "classic";
   /** The system-call filter that the engine applies to containers without a filter of their own. */
-  readonly filter: EngineFilter;
+  readonly filter: EngineSystemCallFilter;
 }
 
 /** A container that has swarm's labels. */
@@ -74,15 +74,15 @@ export interface ContainerEngine {
    */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
   /** Lists the components that the engine reports, with their versions. */
-  listComponents(signal?: AbortSignal): Promise<EnginePart[]>;
+  listComponents(signal?: AbortSignal): Promise<EngineComponent[]>;
   /** Tests whether the engine can connect to an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
   /** Connects to the engine. The client library loads only now, because loading takes long. */
-  open(signal?: AbortSignal): Promise<OpenEngine>;
+  open(signal?: AbortSignal): Promise<ConnectedEngine>;
 }
 
 /** The containers, images, networks and volumes of an engine to which swarm is connected. */
-export interface OpenEngine {
+export interface ConnectedEngine {
   readonly containers: Containers;
   readonly images: Images;
   readonly networks: Networks;

@@ -3,7 +3,7 @@ import type { KeptEvent } from "../domain/generated/event.ts";
 export type { KeptEvent };
 
 /** An event to log: a decision or an action of the owner, with the facts behind it. */
-export interface NewEvent {
+export interface EventToLog {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
@@ -18,7 +18,7 @@ export interface EventLog extends EventReader, AsyncDisposable {
    * Queues an event for writing. Returns at once and never throws. Events reach the file in the order of the
    * calls.
    */
-  add(event: NewEvent): void;
+  add(event: EventToLog): void;
   /** Resolves when every queued event is in the file, or could not be written. */
   flush(): Promise<void>;
 }

@@ -7,7 +7,7 @@ export interface ImageFacts {
   readonly sizeBytes: number;
 }
 
-export interface BuildSpec {
+export interface ImageBuildSpec {
   /** A tar stream with the `Dockerfile` and all files that it copies. */
   readonly context: AsyncIterable<Uint8Array>;
   readonly tags: readonly string[];
@@ -21,7 +21,7 @@ export interface BuildSpec {
 }
 
 /** An event that the engine reports while it builds an image. */
-export type BuildEvent =
+export type ImageBuildEvent =
   | { readonly kind: "started"; readonly step: string }
   | { readonly kind: "done"; readonly step: string; readonly ms: number; readonly cached: boolean }
   | { readonly kind: "output"; readonly text: string };
@@ -38,7 +38,11 @@ export interface Images {
     signal?: AbortSignal,
   ): Promise<string>;
   /** Builds an image and returns its ID. Throws IMAGE_BUILD_FAILED, which names the failed step. */
-  build(spec: BuildSpec, onEvent: (event: BuildEvent) => void, signal?: AbortSignal): Promise<string>;
+  build(
+    spec: ImageBuildSpec,
+    onEvent: (event: ImageBuildEvent) => void,
+    signal?: AbortSignal,
+  ): Promise<string>;
   pull(reference: string, signal?: AbortSignal): Promise<void>;
   tag(reference: string, tag: string, signal?: AbortSignal): Promise<void>;
   /**

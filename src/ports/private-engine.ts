@@ -10,7 +10,7 @@ export interface PrivateEngineStatus {
   readonly reason: string | null;
 }
 
-export interface StartOptions {
+export interface EngineStartOptions {
   /** Whether the start may install missing Debian packages. */
   readonly mayInstall: boolean;
   readonly onStep: (step: string) => void;
@@ -30,7 +30,7 @@ export interface PrivateEngine {
    */
   missingPackages(): Promise<readonly string[]>;
   /** Starts the engine, unless it is running. */
-  start(options: StartOptions): Promise<PrivateEngineStatus>;
+  start(options: EngineStartOptions): Promise<PrivateEngineStatus>;
   /** Stops the engine and removes its network; does nothing if the engine is not running. */
   stop(options: { readonly onStep: (step: string) => void }): Promise<PrivateEngineStatus>;
 }

@@ -4,8 +4,8 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { Containers, OutputChunk } from "../ports/containers.ts";
 import type { OutputLog } from "../ports/sandbox-folders.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
-import type { UsableSandbox } from "./use-sandbox.ts";
-import { watchLimits } from "./watch-limits.ts";
+import type { RunningSandbox } from "./use-sandbox.ts";
+import { watchSandboxLimits } from "./watch-limits.ts";
 
 export type TaskOutcome =
   | { readonly kind: "ran"; readonly result: CommandResult }
@@ -32,14 +32,14 @@ const stopAgainMs = 500;
 
 /** Runs a task's program, and beside it a watchdog for the limits that the engine does not enforce. */
 export async function attemptTask(
-  { containers, containerId }: UsableSandbox,
+  { containers, containerId }: RunningSandbox,
   { record, command, mounted, key, log, onOutput }: TaskAttempt,
   signal?: AbortSignal,
 ): Promise<TaskOutcome> {
   const broken = new AbortController();
   const ended = new AbortController();
   const done = new AbortController();
-  const watching = watchLimits(
+  const watching = watchSandboxLimits(
     containers,
     {
       id: containerId,
@@ -104,7 +104,7 @@ async function stopUntilDone(containers: Containers, id: string, signal: AbortSi
  * Returns the command of the interpreter for a task file. For the runtime `image`, the command is empty: the
  * file's `#!` line names the interpreter.
  */
-export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
+export function interpreterCommandFor(runtime: SandboxRecord["runtime"]): string[] {
   switch (runtime) {
     case "python":
       return ["python3"];
@@ -122,7 +122,7 @@ export function interpreterOf(runtime: SandboxRecord["runtime"]): string[] {
  * a kill of the container's main process.
  */
 export async function countOomKills(
-  { containers, containerId }: Pick<UsableSandbox, "containers" | "containerId">,
+  { containers, containerId }: Pick<RunningSandbox, "containers" | "containerId">,
   signal?: AbortSignal,
 ): Promise<number> {
   const { stdout } = await runCommand(

@@ -3,24 +3,28 @@ import { baseImage } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import {
-  findDangers,
+  findSandboxDangers,
   type SandboxDanger,
   type SandboxRuntime,
   type SandboxSpec,
 } from "../domain/sandbox-spec.ts";
-import { chooseFilter, describeFilter, type SystemCallFilter } from "../domain/system-call-filter.ts";
+import {
+  chooseSystemCallFilter,
+  describeSystemCallFilter,
+  type SystemCallFilter,
+} from "../domain/system-call-filter.ts";
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
-import { labels, type OpenEngine } from "../ports/engine.ts";
+import { type ConnectedEngine, labels } from "../ports/engine.ts";
 import type { InputFile } from "../ports/sandbox-folders.ts";
 import { sleepCommand } from "./create-sandbox.ts";
 import { ensureImage } from "./ensure-image.ts";
 import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { capLimitsToEngine } from "./fit-limits.ts";
-import { containerNameOf } from "./own-container.ts";
+import { sandboxContainerName } from "./own-container.ts";
 import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
 import { defaultTmpBytes, mainProcessUser } from "./sandbox-defaults.ts";
 
-export interface SpecRequest {
+export interface CreateFromSpecRequest {
   readonly spec: SandboxSpec;
   /** The source text of the spec. It is stored with the sandbox. */
   readonly specText: string;
@@ -41,13 +45,13 @@ const folders = ["inputs", "outputs", "task", "work"] as const;
  * Creates a sandbox from a spec. The container is created and filled, but not started. If a step fails, the
  * earlier steps are rolled back.
  */
-export async function createFromSpec(
+export async function createSandboxFromSpec(
   deps: CreateFromSpecDeps,
-  { spec, specText, allowed, autoDestroy }: SpecRequest,
+  { spec, specText, allowed, autoDestroy }: CreateFromSpecRequest,
   onStep: (step: string) => void,
   signal?: AbortSignal,
 ): Promise<CreatedSandbox> {
-  const dangers = findDangers(spec);
+  const dangers = findSandboxDangers(spec);
   const refused = dangers.find(({ permission }) => !allowed.includes(permission));
   if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
   const inputs = await deps.folders.findInputs(spec.inputs);
@@ -97,7 +101,7 @@ export async function createFromSpec(
       ...(autoDestroy ? [] : ["DANGEROUS: this sandbox runs until you end it with `swarm sandbox destroy`"]),
       ...runtime.rejectedRuntimes.map((reason) => `swarm did not use a stronger runtime: ${reason}`),
       ...permissionWarnings(spec),
-      ...filterWarnings(chooseFilter(info.filter, runtime.runtime), limits),
+      ...filterWarnings(chooseSystemCallFilter(info.filter, runtime.runtime), limits),
       ...(created.diskLimit === "watched"
         ? [
             "this engine's storage cannot enforce the sandbox's disk limit, so swarm watches the limit while a task runs",
@@ -191,7 +195,7 @@ function containerSpecOf({
   imageId: string;
   limits: ContainerLimits;
 }): ContainerSpec {
-  const name = containerNameOf(record.id);
+  const name = sandboxContainerName(record.id);
   return {
     ...{ name, image: imageId, command: sleepCommand(record.ttlMs) },
     labels: {
@@ -222,7 +226,7 @@ function containerSpecOf({
  * user owns the other folders.
  */
 async function fill(
-  { containers }: OpenEngine,
+  { containers }: ConnectedEngine,
   { volumes }: ContainerSpec,
   id: string,
   inputs: readonly InputFile[],
@@ -273,7 +277,7 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
 /** Returns a warning if the sandbox's filter of system calls is weaker than the usual filter. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
-  return isUsual ? [] : [`system calls of the sandbox: ${describeFilter(filter, limits)}`];
+  return isUsual ? [] : [`system calls of the sandbox: ${describeSystemCallFilter(filter, limits)}`];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type PackedFile, packFiles } from "../archive/pack-files.ts";
-import { cleanLines, cleanText } from "../domain/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import { truncateTextStart } from "../domain/fit-message.ts";
 import type { RanCheck } from "../domain/generated/merge.ts";
@@ -7,7 +7,7 @@ import type { CommitReader } from "../ports/commit-reader.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 import { mainProcessUser } from "./sandbox-defaults.ts";
-import { watchLimits } from "./watch-limits.ts";
+import { watchSandboxLimits } from "./watch-limits.ts";
 
 export interface CheckCommitDeps {
   readonly containers: Containers;
@@ -119,7 +119,7 @@ export async function checkCommit(
   // Enforces the limits that the engine does not enforce, because agents wrote the code that runs here.
   const done = new AbortController();
   const broken = new AbortController();
-  void watchLimits(
+  void watchSandboxLimits(
     containers,
     { id, name, runtime, limits, mounted: [] },
     AbortSignal.any([done.signal, signal]),
@@ -157,7 +157,7 @@ export async function checkCommit(
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? cleanText(error.message, shownLength) : String(error);
+  return error instanceof Error ? sanitizeText(error.message, shownLength) : String(error);
 }
 
 function withBundle(from: string): PackedFile[] {
@@ -169,5 +169,5 @@ function withBundle(from: string): PackedFile[] {
 }
 
 function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
-  return truncateTextStart(cleanLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
+  return truncateTextStart(sanitizeLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
 }

@@ -2,7 +2,7 @@ import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Throws if the arguments of a library call are invalid. */
-export type CheckCall = (
+export type ArgumentCheck = (
   name: keyof Sandbox & keyof LibraryCall,
   said: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
@@ -11,7 +11,7 @@ export type CheckCall = (
  * Wraps a sandbox so that each call first validates its arguments. A missing required argument is validated
  * as null, which is never valid.
  */
-export function addArgumentChecks(sandbox: Sandbox, check: CheckCall): Sandbox {
+export function addArgumentChecks(sandbox: Sandbox, check: ArgumentCheck): Sandbox {
   return {
     ...sandbox,
 

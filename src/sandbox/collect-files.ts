@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { SwarmError } from "../domain/errors.ts";
 import { BoundedList } from "../domain/first-of-many.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { OpenEngine } from "../ports/engine.ts";
+import type { ConnectedEngine } from "../ports/engine.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
-import { copyPathOut } from "./sandbox-files.ts";
+import { copyPathOutOfSandbox } from "./sandbox-files.ts";
 
 /**
  * The result of collecting a sandbox's files. Each list holds only its first entries; `more` counts the
@@ -42,7 +42,7 @@ const listed = { items: 100, characters: 100_000 };
  */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxDeps, "folders">,
-  { containers }: OpenEngine,
+  { containers }: ConnectedEngine,
   {
     record,
     containerId,
@@ -65,7 +65,7 @@ export async function collectFiles(
     const facts = { command: `copying /${name} out of the sandbox`, limitMs: maxMs };
     const timer = setTimeout(() => limit.abort(new SwarmError("COMMAND_TIMEOUT", facts)), maxMs);
     try {
-      const copied = await copyPathOut(
+      const copied = await copyPathOutOfSandbox(
         containers,
         { id: containerId, path: `/${name}`, into, leaveOut: true },
         signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,

@@ -7,7 +7,7 @@ import type { Containers } from "../ports/containers.ts";
 import { listArchiveEntries } from "./files-below.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { runCommand } from "./run-command.ts";
-import { copyFilesIn, copyPathOut } from "./sandbox-files.ts";
+import { copyFilesIntoSandbox, copyPathOutOfSandbox } from "./sandbox-files.ts";
 import { ensureSandboxRuns, findSandbox } from "./use-sandbox.ts";
 
 export interface CopyRequest {
@@ -40,7 +40,7 @@ export async function copyFiles(
     );
     const path = resolveContainerPath("/work", source.path, { absolute: source.path.startsWith("/") });
     const into = await freePath(place, basename(path));
-    await copyPathOut(containers, { id: containerId, path, into, leaveOut: false }, signal);
+    await copyPathOutOfSandbox(containers, { id: containerId, path, into, leaveOut: false }, signal);
     return { from, to: into };
   }
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
@@ -54,7 +54,7 @@ export async function copyFiles(
     path === "" || path.endsWith("/") || (await isFolderIn(containers, containerId, there, signal));
   const [into, name] = isFolder ? [there, basename(here)] : [dirname(there), basename(there)];
   const files = isFolder ? found : await listArchiveEntries(here, name);
-  await copyFilesIn(containers, { id: containerId, into, files }, signal);
+  await copyFilesIntoSandbox(containers, { id: containerId, into, files }, signal);
   return { from, to: `${into}/${name}` };
 }
 

@@ -9,7 +9,7 @@ import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-run
 import { capLimitsToEngine } from "./fit-limits.ts";
 import { findMissingProgramsScript } from "./in-container-scripts.ts";
 import { runCommand } from "./run-command.ts";
-import { type Sandbox, sandboxAt } from "./sandbox.ts";
+import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
 import {
   defaultCommandTimeoutMs,
   defaultLimits,
@@ -79,7 +79,7 @@ export async function createSandbox(
   const created = await containers.create(spec, signal);
   // Ignores a failed removal, because the caller needs the error that caused the removal.
   undo.defer(() => containers.remove(created.id, AbortSignal.timeout(undoMs)).catch(() => {}));
-  const sandbox = sandboxAt(containers, {
+  const sandbox = createSandboxHandle(containers, {
     ...{ id: created.id, name: spec.name, workdir, diskLimit: created.diskLimit },
     ...{ isolation: runtime.level, runtime: runtime.runtime },
     commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,

@@ -1,6 +1,6 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { OpenEngine } from "../ports/engine.ts";
+import type { ConnectedEngine } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
 import { collectFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
@@ -71,7 +71,7 @@ export async function destroySandbox(
  */
 async function holdAgainstTasks(
   { folders }: ProjectSandboxDeps,
-  { containers }: OpenEngine,
+  { containers }: ConnectedEngine,
   record: SandboxRecord,
   signal: AbortSignal,
 ): Promise<HeldLock> {

@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import { isolationLevels } from "../domain/isolation.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
-import { type Sandbox, sandboxAt } from "./sandbox.ts";
+import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
 import { defaultCommandTimeoutMs, defaultMaxOutputLength, defaultWorkdir } from "./sandbox-defaults.ts";
 
 export interface OpenSandboxOptions {
@@ -21,7 +21,7 @@ export async function openSandbox(
   // Refuses containers that swarm did not create.
   if (facts?.labels[labels.role] !== "sandbox") throw new SwarmError("SANDBOX_UNKNOWN", { id });
   const level = isolationLevels.find((known) => known === facts.labels[labels.isolation]);
-  return sandboxAt(containers, {
+  return createSandboxHandle(containers, {
     ...{ id: facts.id, name: facts.name, diskLimit: "watched" },
     workdir: facts.labels[labels.workdir] ?? defaultWorkdir,
     runtime: facts.labels[labels.runtime] ?? "unknown",

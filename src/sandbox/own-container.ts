@@ -6,7 +6,7 @@ import { labels } from "../ports/engine.ts";
  * Returns the container name of a sandbox. The name is derived from the sandbox's id, so that the container
  * of an interrupted creation can be found.
  */
-export function containerNameOf(id: string): string {
+export function sandboxContainerName(id: string): string {
   // Engines require lower case. The suffix encodes the case of each character, so ids that differ only in
   // case get different names.
   const marks = [...id].map((character) => (character === character.toLowerCase() ? "0" : "1")).join("");
@@ -23,6 +23,6 @@ export async function inspectOwnContainer(
   { id, container }: Pick<SandboxRecord, "id" | "container">,
   signal?: AbortSignal,
 ): Promise<ContainerFacts | null> {
-  const facts = await containers.inspect(container?.id ?? containerNameOf(id), undefined, signal);
+  const facts = await containers.inspect(container?.id ?? sandboxContainerName(id), undefined, signal);
   return facts?.labels[labels.sandboxId] === id ? facts : null;
 }

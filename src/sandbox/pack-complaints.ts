@@ -2,7 +2,7 @@
  * An error message of `tar` about one file in a sandbox. Swarm parses these messages to find out which files
  * are missing from the archive.
  */
-export interface TarComplaint {
+export interface TarErrorMessage {
   /**
    * What happened to the file:
    * - `barred`: swarm never copies such a file out of a sandbox
@@ -21,13 +21,13 @@ export interface TarComplaint {
 const maxLineLength = 600;
 
 /** Splits the error output of `tar` into lines of bounded length and parses each line. */
-export function createComplaintParser(take: (complaint: TarComplaint) => void): {
+export function createTarErrorParser(take: (complaint: TarErrorMessage) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
 } {
   let line = "";
   const end = (): void => {
-    const complaint = parseComplaint(line);
+    const complaint = parseTarErrorLine(line);
     line = "";
     if (complaint) take(complaint);
   };
@@ -48,7 +48,7 @@ export function createComplaintParser(take: (complaint: TarComplaint) => void): 
  * Parses an error line of GNU tar or BusyBox, such as `tar: ./outputs/a: Cannot open: Permission denied`.
  * Returns null for a line that is no complaint.
  */
-export function parseComplaint(line: string): TarComplaint | null {
+export function parseTarErrorLine(line: string): TarErrorMessage | null {
   const [, text] = /^tar: (.+)$/.exec(line) ?? [];
   if (text === undefined || /^(?:Exiting with|Error is not recoverable|error exit delayed)/.test(text))
     return null;
@@ -57,7 +57,7 @@ export function parseComplaint(line: string): TarComplaint | null {
   return path === "" ? { kind: "missed", path: ".", reason: text } : { kind: kindOf(reason), path, reason };
 }
 
-function kindOf(reason: string): TarComplaint["kind"] {
+function kindOf(reason: string): TarErrorMessage["kind"] {
   if (/^(?:socket|door|pipe) ignored$/.test(reason)) return "barred";
   return /changed as we read it$|removed before we read it$|^File shrank by /.test(reason)
     ? "torn"

@@ -4,19 +4,19 @@ import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
-import { isSandboxOver } from "../domain/judge-sandbox.ts";
+import { hasSandboxEndedForGood } from "../domain/judge-sandbox.ts";
 import type { OutputChunk } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
-import { attemptTask, countOomKills, interpreterOf, type TaskOutcome } from "./attempt-task.ts";
+import { attemptTask, countOomKills, interpreterCommandFor, type TaskOutcome } from "./attempt-task.ts";
 import { collectFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { newCommandKey } from "./run-command.ts";
-import { copyFilesIn } from "./sandbox-files.ts";
+import { copyFilesIntoSandbox } from "./sandbox-files.ts";
 import { reconcileLockedSandbox, removeContainerAndVolumes } from "./settle-sandbox.ts";
 import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
-import { ensureReconciledSandboxRuns, throwIfSandboxEnded, type UsableSandbox } from "./use-sandbox.ts";
+import { ensureReconciledSandboxRuns, type RunningSandbox, throwIfSandboxEnded } from "./use-sandbox.ts";
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
@@ -58,7 +58,7 @@ export async function runTask(
   const task: PackedFile = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
   const [memoryKills] = await Promise.all([
     countOomKills(used, signal),
-    copyFilesIn(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
+    copyFilesIntoSandbox(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
   ]);
 
   const startedAt = deps.clock().toISOString();
@@ -79,7 +79,7 @@ export async function runTask(
   let outcome: TaskOutcome;
   {
     await using log = await deps.folders.openOutput(record.id);
-    const command = [...interpreterOf(record.runtime), `/task/${name}`];
+    const command = [...interpreterCommandFor(record.runtime), `/task/${name}`];
     const mounted = await mountedFolders(deps, record, signal);
     outcome = await attemptTask(used, { record, command, mounted, key, log, onOutput }, signal);
   }
@@ -120,7 +120,7 @@ async function holdSandbox(
  */
 async function finish(
   deps: ProjectSandboxDeps,
-  { containers, containerId }: UsableSandbox,
+  { containers, containerId }: RunningSandbox,
   { record, memoryKills }: { readonly record: SandboxRecord; readonly memoryKills: number },
   outcome: TaskOutcome,
 ): Promise<TaskRunResult> {
@@ -162,7 +162,7 @@ async function finish(
   const { status, exitCode, reason } = finished;
   await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
   // The sandbox is over and can run no more tasks, so its space is freed.
-  if (isSandboxOver(finished) && collected.stillInside.length === 0)
+  if (hasSandboxEndedForGood(finished) && collected.stillInside.length === 0)
     await removeContainerAndVolumes(
       open,
       finished,

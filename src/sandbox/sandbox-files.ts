@@ -9,7 +9,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { BoundedList } from "../domain/first-of-many.ts";
 import type { Containers } from "../ports/containers.ts";
 import * as scripts from "./in-container-scripts.ts";
-import { createComplaintParser, type TarComplaint } from "./pack-complaints.ts";
+import { createTarErrorParser, type TarErrorMessage } from "./pack-complaints.ts";
 import { runCommand } from "./run-command.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
@@ -28,8 +28,8 @@ export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
   /** The paths that were not copied, or that changed while they were read. */
-  readonly leftOut: readonly TarComplaint[];
-  readonly more: { readonly files: number } & Readonly<Record<TarComplaint["kind"], number>>;
+  readonly leftOut: readonly TarErrorMessage[];
+  readonly more: { readonly files: number } & Readonly<Record<TarErrorMessage["kind"], number>>;
 }
 
 /** The maximum size of one copy out of a sandbox. */
@@ -44,7 +44,7 @@ const maxListLength = 64 * 1024 * 1024;
  * Reads a file of the sandbox, by its absolute path in the container. Throws PATH_REFUSED if the file is
  * larger than `maxBytes`.
  */
-export async function readFileIn(
+export async function readSandboxFile(
   containers: Containers,
   { id, path, maxBytes }: { readonly id: string; readonly path: string; readonly maxBytes: number },
   signal?: AbortSignal,
@@ -75,7 +75,7 @@ export async function readFileIn(
 }
 
 /** Writes a file of the sandbox atomically, and creates the folders above it. */
-export async function writeFileIn(
+export async function writeSandboxFile(
   containers: Containers,
   { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
   signal?: AbortSignal,
@@ -95,7 +95,7 @@ export async function writeFileIn(
 }
 
 /** Lists the entries of a folder in the sandbox, sorted by name. */
-export async function listFolderIn(
+export async function listSandboxFolder(
   containers: Containers,
   { id, path }: { readonly id: string; readonly path: string },
   signal?: AbortSignal,
@@ -126,7 +126,7 @@ export async function listFolderIn(
 }
 
 /** Copies files into a folder of a running sandbox, as the sandbox's user. */
-export async function copyFilesIn(
+export async function copyFilesIntoSandbox(
   containers: Containers,
   { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
   signal?: AbortSignal,
@@ -148,7 +148,7 @@ export async function copyFilesIn(
  * Copies a file or folder out of a sandbox to a path that does not exist yet. Throws if an entry is a link, a
  * device or unreadable; with `leaveOut`, skips and reports such entries.
  */
-export async function copyPathOut(
+export async function copyPathOutOfSandbox(
   containers: Containers,
   { id, path, into, leaveOut }: { id: string; path: string; into: string; leaveOut: boolean },
   signal?: AbortSignal,
@@ -160,9 +160,9 @@ export async function copyPathOut(
   // If the container runs, `tar` in the container packs the files, because the engine's own copy of a running
   // container can be wrong. Its complaints are collected here.
   const complaints = {
-    barred: new BoundedList<TarComplaint>(listedComplaints),
-    missed: new BoundedList<TarComplaint>(listedComplaints),
-    torn: new BoundedList<TarComplaint>(listedComplaints),
+    barred: new BoundedList<TarErrorMessage>(listedComplaints),
+    missed: new BoundedList<TarErrorMessage>(listedComplaints),
+    torn: new BoundedList<TarErrorMessage>(listedComplaints),
   };
   const archive =
     facts.state === "running"
@@ -222,7 +222,7 @@ export async function copyPathOut(
 async function* packedByProgram(
   containers: Containers,
   { id, path, most }: { id: string; path: string; most: string },
-  complain: (complaint: TarComplaint) => void,
+  complain: (complaint: TarErrorMessage) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using execution = await containers.exec(
@@ -231,7 +231,7 @@ async function* packedByProgram(
     signal,
   );
   let hasComplaint = false;
-  const lines = createComplaintParser((complaint) => {
+  const lines = createTarErrorParser((complaint) => {
     hasComplaint = true;
     complain(complaint);
   });
@@ -251,7 +251,7 @@ async function* packedByProgram(
     complain({ kind: "missed", path: basename(path), reason: `tar exited with code ${exit.code}` });
 }
 
-function unreadable(path: string, problem: TarComplaint, cause?: unknown): SwarmError<"EXEC_FAILED"> {
+function unreadable(path: string, problem: TarErrorMessage, cause?: unknown): SwarmError<"EXEC_FAILED"> {
   const facts = {
     command: `a file operation at ${path}`,
     reason: `${problem.path}: ${problem.reason}`.slice(0, 300),

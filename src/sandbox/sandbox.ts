@@ -6,12 +6,12 @@ import { listArchiveEntries } from "./files-below.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 import {
   type CopiedOut,
-  copyFilesIn,
-  copyPathOut,
+  copyFilesIntoSandbox,
+  copyPathOutOfSandbox,
   type ListedFile,
-  listFolderIn,
-  readFileIn,
-  writeFileIn,
+  listSandboxFolder,
+  readSandboxFile,
+  writeSandboxFile,
 } from "./sandbox-files.ts";
 
 export interface ExecOptions {
@@ -95,7 +95,7 @@ const destroyMs = 30_000;
 const maxFileLength = 256 * 1024 * 1024;
 
 /** Returns the `Sandbox` interface to an existing container. */
-export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox {
+export function createSandboxHandle(containers: Containers, facts: SandboxFacts): Sandbox {
   const { id, name, workdir } = facts;
   const pathOf = (path: string, options: FileOptions | undefined): string =>
     resolveContainerPath(workdir, path, { absolute: options?.absolute ?? false });
@@ -139,14 +139,14 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
     sh: (script, options) => exec(["sh", "-c", script], options),
 
     readFile: async (path, options) =>
-      readFileIn(
+      readSandboxFile(
         containers,
         { id, path: pathOf(path, options), maxBytes: options?.maxBytes ?? maxFileLength },
         options?.signal,
       ),
 
     writeFile: async (path, content, options) =>
-      writeFileIn(
+      writeSandboxFile(
         containers,
         {
           ...{ id, path: pathOf(path, options) },
@@ -156,15 +156,15 @@ export function sandboxAt(containers: Containers, facts: SandboxFacts): Sandbox 
       ),
 
     list: async (path = ".", options) =>
-      listFolderIn(containers, { id, path: pathOf(path, options) }, options?.signal),
+      listSandboxFolder(containers, { id, path: pathOf(path, options) }, options?.signal),
 
     async copyIn(from, into = ".", options) {
       const files = await listArchiveEntries(from);
-      await copyFilesIn(containers, { id, into: pathOf(into, options), files }, options?.signal);
+      await copyFilesIntoSandbox(containers, { id, into: pathOf(into, options), files }, options?.signal);
     },
 
     copyOut: async (path, into, options) =>
-      copyPathOut(
+      copyPathOutOfSandbox(
         containers,
         { id, path: pathOf(path, options), into, leaveOut: options?.leaveOut ?? false },
         options?.signal,

@@ -1,8 +1,8 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isSandboxOver, judgeSandbox, type ObservedSandbox } from "../domain/judge-sandbox.ts";
+import { findSandboxEnd, hasSandboxEndedForGood, type ObservedSandbox } from "../domain/judge-sandbox.ts";
 import type { ContainerFacts } from "../ports/containers.ts";
-import { labels, type OpenEngine } from "../ports/engine.ts";
+import { type ConnectedEngine, labels } from "../ports/engine.ts";
 import { collectFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
@@ -18,7 +18,7 @@ export async function reconcileSandbox(
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
-  if (isSandboxOver(record)) return record;
+  if (hasSandboxEndedForGood(record)) return record;
   const gone: SandboxRecord = { ...record, status: "destroyed" };
   if ((await deps.folders.read(record.id)) === null) return gone;
   const lock = await deps.folders.lockOf(record.id);
@@ -28,7 +28,7 @@ export async function reconcileSandbox(
     // Reads the record again: it may have changed before this process got the lock.
     const now = await deps.folders.read(record.id);
     if (now === null) return gone;
-    return isSandboxOver(now) ? now : await reconcileLockedSandbox(deps, now, signal);
+    return hasSandboxEndedForGood(now) ? now : await reconcileLockedSandbox(deps, now, signal);
   } catch (error) {
     if (error instanceof SwarmError && error.code === "LOCK_TIMEOUT") return record;
     throw error;
@@ -45,7 +45,7 @@ export async function reconcileLockedSandbox(
   const facts = await inspectOwnContainer(open.containers, record, signal);
   if (record.container === null) return endCreation(deps, open, record, facts);
   const isDestroyed = await deps.folders.isBeingDestroyed(record.id);
-  const end = judgeSandbox(record, observedOf(facts), { now: deps.clock(), isDestroyed });
+  const end = findSandboxEnd(record, observedOf(facts), { now: deps.clock(), isDestroyed });
   if (!end) return facts ? settleTask(deps, open, record, signal) : record;
 
   const collected = facts ? await collectFiles(deps, open, { record, containerId: facts.id }, signal) : null;
@@ -72,7 +72,7 @@ export async function reconcileLockedSandbox(
 
 /** Removes a sandbox's container and volumes. */
 export async function removeContainerAndVolumes(
-  { containers, volumes }: OpenEngine,
+  { containers, volumes }: ConnectedEngine,
   record: SandboxRecord,
   facts: ContainerFacts | null,
   signal?: AbortSignal,
@@ -88,7 +88,7 @@ export async function removeContainerAndVolumes(
  */
 async function endCreation(
   deps: ProjectSandboxDeps,
-  open: OpenEngine,
+  open: ConnectedEngine,
   record: SandboxRecord,
   facts: ContainerFacts | null,
 ): Promise<SandboxRecord> {
@@ -114,7 +114,7 @@ async function endCreation(
  */
 async function settleTask(
   deps: ProjectSandboxDeps,
-  open: OpenEngine,
+  open: ConnectedEngine,
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {

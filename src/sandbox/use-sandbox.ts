@@ -1,7 +1,7 @@
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { isSandboxOver } from "../domain/judge-sandbox.ts";
+import { hasSandboxEndedForGood } from "../domain/judge-sandbox.ts";
 import type { Containers } from "../ports/containers.ts";
 import { startIfImageSuitable } from "./create-sandbox.ts";
 import { inspectOwnContainer } from "./own-container.ts";
@@ -9,7 +9,7 @@ import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
 /** A sandbox whose container is running. */
-export interface UsableSandbox {
+export interface RunningSandbox {
   readonly record: SandboxRecord;
   readonly containerId: string;
   readonly containers: Containers;
@@ -50,7 +50,7 @@ export async function ensureSandboxRuns(
   deps: ProjectSandboxDeps,
   wanted: SandboxRecord,
   signal?: AbortSignal,
-): Promise<UsableSandbox> {
+): Promise<RunningSandbox> {
   return ensureReconciledSandboxRuns(
     deps,
     await reconcileSandbox(deps, wanted, signal),
@@ -68,7 +68,7 @@ export async function ensureReconciledSandboxRuns(
   record: SandboxRecord,
   { held }: { readonly held: boolean },
   signal?: AbortSignal,
-): Promise<UsableSandbox> {
+): Promise<RunningSandbox> {
   throwIfSandboxEnded(record);
   const { containers } = await (await deps.engineAt(record.engine)).open();
   const containerId = record.container?.id;
@@ -99,7 +99,7 @@ export async function ensureReconciledSandboxRuns(
 
 /** Throws an error with the reason if the sandbox has ended. */
 export function throwIfSandboxEnded(record: SandboxRecord): void {
-  if (!isSandboxOver(record)) return;
+  if (!hasSandboxEndedForGood(record)) return;
   const { id, ttl, status, completedAt, reason } = record;
   if (status === "timeout")
     throw new SwarmError("SANDBOX_EXPIRED", { id, ttl, endedAt: completedAt ?? "an unknown time" });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { nextPollMs } from "../domain/next-look.ts";
-import { isGvisorKernelExit, processLimits } from "../domain/process-limits.ts";
+import { isGvisorCrash, processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -32,12 +32,12 @@ const fullMs = 3_000;
 const nothing = { files: 0, mountedBytes: 0 };
 
 /** The clock and the timer of the polling, replaceable in tests. */
-export interface WatchTime {
+export interface PollingClock {
   now(): number;
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-const realTime: WatchTime = {
+const realTime: PollingClock = {
   now: () => performance.now(),
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
@@ -60,11 +60,11 @@ if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else e
  * Polls the limits that an engine does not enforce: bytes and files on disk, and a number of processes that
  * stays at its limit. Resolves with the reason if a limit is exceeded or the container has ended.
  */
-export async function watchLimits(
+export async function watchSandboxLimits(
   containers: Containers,
   { id, name, runtime, limits, mounted }: WatchedSandbox,
   signal: AbortSignal,
-  time: WatchTime = realTime,
+  time: PollingClock = realTime,
 ): Promise<SwarmError> {
   const most = processLimits(runtime, limits.pids).exhaustedCount;
   let waitMs = firstPollMs;
@@ -78,7 +78,7 @@ export async function watchLimits(
     try {
       const facts = await containers.inspect(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
-        return isGvisorKernelExit(runtime, facts.exitCode)
+        return isGvisorCrash(runtime, facts.exitCode)
           ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
           : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;

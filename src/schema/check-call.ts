@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 import { findEnvProblems } from "../domain/sandbox-spec.ts";
-import { findViolations, type Violation } from "./find-violations.ts";
+import { findSchemaViolations, type SchemaViolation } from "./find-violations.ts";
 
 /**
  * The checks of arguments that JSON Schema cannot describe, such as functions. A key is an argument's name,
@@ -46,7 +46,7 @@ export async function checkLibraryCall<Name extends keyof LibraryCall>(
   call: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { plain, problems } = splitOff(call, `/${name}`);
-  const violations = await findViolations("sandbox-options", { [name]: plain });
+  const violations = await findSchemaViolations("sandbox-options", { [name]: plain });
   const [first] = [
     ...problems,
     ...violations.map(inOurWords),
@@ -68,10 +68,10 @@ export async function checkLibraryCall<Name extends keyof LibraryCall>(
 function splitOff(
   call: Readonly<Record<string, unknown>>,
   pointer: string,
-): { readonly plain: Record<string, unknown>; readonly problems: Violation[] } {
+): { readonly plain: Record<string, unknown>; readonly problems: SchemaViolation[] } {
   // The object has no prototype: a key `__proto__` from a parsed document would replace it.
   const plain: Record<string, unknown> = Object.create(null);
-  const problems: Violation[] = [];
+  const problems: SchemaViolation[] = [];
   // The loop includes inherited properties, since the library function reads them, too.
   for (const key in call) {
     const value = call[key];
@@ -90,7 +90,7 @@ function splitOff(
 }
 
 /** Checks arguments with the rules for `sandbox.yaml` that no schema can express. */
-function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Violation[] {
+function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): SchemaViolation[] {
   const { options = {}, tag } = plain as {
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };
     readonly tag?: string;
@@ -110,7 +110,7 @@ function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Vi
   return [...references, ...findEnvProblems(options.env ?? {}, `/${name}/options/env`)];
 }
 
-function inOurWords({ pointer, problem, hint }: Violation): Violation {
+function inOurWords({ pointer, problem, hint }: SchemaViolation): SchemaViolation {
   const [last = "", before = ""] = pointer.split("/").reverse();
   const known =
     hints[last] ??

@@ -1,7 +1,7 @@
 import type { ValidateFunction } from "ajv";
 
 /** A violation of a schema, in words for users. */
-export interface Violation {
+export interface SchemaViolation {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
@@ -55,7 +55,7 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
 };
 
 /** Finds all violations of `schemas/<name>.schema.json`. Returns an empty array if the value is valid. */
-export async function findViolations(name: SchemaName, value: unknown): Promise<Violation[]> {
+export async function findSchemaViolations(name: SchemaName, value: unknown): Promise<SchemaViolation[]> {
   const { default: validate } = await validators[name]();
   if (validate(value)) return [];
   const errors = validate.errors ?? [];
@@ -135,7 +135,7 @@ function nameOf(pointer: string): string {
   return last || "the file";
 }
 
-function describe(keyword: string, pointer: string, params: Params, message: string): Violation {
+function describe(keyword: string, pointer: string, params: Params, message: string): SchemaViolation {
   const name = nameOf(pointer);
   switch (keyword) {
     case "required":

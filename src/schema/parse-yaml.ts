@@ -1,5 +1,5 @@
 import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
-import { cleanText } from "../domain/clean-text.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SourceLocation } from "../domain/place.ts";
 
@@ -63,7 +63,7 @@ export function parseYaml(bytes: Uint8Array, file: string): LocatedYaml {
   if (error)
     refuse({
       offset: error.pos[0],
-      problem: `invalid YAML: ${cleanText(error.message, 200)}`,
+      problem: `invalid YAML: ${sanitizeText(error.message, 200)}`,
       hint: "Correct the YAML at this place.",
     });
   const { contents } = document;
@@ -150,12 +150,12 @@ function findRefusal(token: CST.Token, depth: number): Pick<Refusal, "problem" |
     case "anchor":
     case "alias":
       return {
-        problem: `${JSON.stringify(cleanText(token.source, 40))} is ${token.type === "alias" ? "an alias" : "an anchor"}; aliases and anchors are not accepted`,
+        problem: `${JSON.stringify(sanitizeText(token.source, 40))} is ${token.type === "alias" ? "an alias" : "an anchor"}; aliases and anchors are not accepted`,
         hint: "Write the value itself; text that begins with & or * needs quotes.",
       };
     case "tag":
       return {
-        problem: `${JSON.stringify(cleanText(token.source, 40))} is a tag; tags are not accepted`,
+        problem: `${JSON.stringify(sanitizeText(token.source, 40))} is a tag; tags are not accepted`,
         hint: "Remove the tag; text that begins with ! needs quotes.",
       };
     case "directive":
@@ -225,7 +225,7 @@ function findKeyRefusal(
   if (name === "__proto__") return { problem: "the key __proto__ is not accepted", hint: "Remove this key." };
   if (seen.has(name))
     return {
-      problem: `the key ${JSON.stringify(cleanText(name, 80))} appears a second time`,
+      problem: `the key ${JSON.stringify(sanitizeText(name, 80))} appears a second time`,
       hint: "Keep only one of the two keys.",
     };
   return undefined;

@@ -7,7 +7,7 @@ import { findSettingProblems } from "../domain/setting-problems.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import { findTaskFileProblems } from "../domain/task-file-problems.ts";
 import type { LocatedDocument } from "../ports/documents.ts";
-import { findViolations } from "./find-violations.ts";
+import { findSchemaViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
 /**
@@ -16,7 +16,7 @@ import { parseJson } from "./parse-json.ts";
  */
 export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>> {
   const { value, locationOf } = parseTaskJson(bytes, file);
-  const violations = await findViolations("tasks", value);
+  const violations = await findSchemaViolations("tasks", value);
   const problems = violations.length > 0 ? violations : findTaskFileProblems(value as TaskFile);
   const [first] = problems;
   if (first) {
@@ -49,7 +49,7 @@ function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parse
 /** Parses the settings file of a project or a user. */
 export async function parseSettings(bytes: Uint8Array, file: string): Promise<LocatedDocument<SettingsFile>> {
   const { value, locationOf } = parseJson(bytes, file);
-  const [first] = await findViolations("config", value);
+  const [first] = await findSchemaViolations("config", value);
   if (first)
     throw new SwarmError("SETTINGS_INVALID", {
       place: locationOf(first.pointer),
@@ -69,7 +69,7 @@ export async function parseSettings(bytes: Uint8Array, file: string): Promise<Lo
 /** Parses a state file. Throws if it is invalid: an invalid file must never look like an empty swarm. */
 export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
   const { value, locationOf } = parseStateJson(bytes, file);
-  const [first] = await findViolations("swarm-state", value);
+  const [first] = await findSchemaViolations("swarm-state", value);
   if (first)
     throw new SwarmError("STATE_INVALID", { place: locationOf(first.pointer), problem: first.problem });
   return value as SwarmState;
@@ -100,7 +100,7 @@ export async function checkSettings(
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: nameOf(wrong.pointer.replace(/\/\d+$/, "")), value: wrong.shown, expected: wrong.expected },
     });
-  const [first] = await findViolations("config", settings);
+  const [first] = await findSchemaViolations("config", settings);
   if (!first) return settings;
   const value = first.pointer
     .split("/")
@@ -116,7 +116,7 @@ export async function checkSettings(
 /** Parses the record of a single sandbox. */
 export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promise<SandboxRecord> {
   const { value, locationOf } = parseJson(bytes, file);
-  const [first] = await findViolations("sandbox-run", value);
+  const [first] = await findSchemaViolations("sandbox-run", value);
   if (first)
     throw new SwarmError("FILE_UNREADABLE", { place: locationOf(first.pointer), reason: first.problem });
   return value as SandboxRecord;
@@ -125,7 +125,7 @@ export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promi
 /** Parses and validates the JSON that the probe printed in a container. */
 export async function parseProbe(text: string): Promise<Probe> {
   const { value } = parseJson(Buffer.from(text), "the probe's answer");
-  const [first] = await findViolations("probe", value);
+  const [first] = await findSchemaViolations("probe", value);
   if (first)
     throw new SwarmError("ENGINE_FAILED", {
       operation: "measure a runtime",
@@ -136,10 +136,10 @@ export async function parseProbe(text: string): Promise<Probe> {
 
 /** Whether a value is a valid merge report, as `swarm merge --json` prints it. */
 export async function isMergeReport(value: unknown): Promise<boolean> {
-  return (await findViolations("merge", value)).length === 0;
+  return (await findSchemaViolations("merge", value)).length === 0;
 }
 
 /** Whether a value is a valid proof report: the outcome of checking a worker's result in fresh sandboxes. */
-export async function isProof(value: unknown): Promise<boolean> {
-  return (await findViolations("proof", value)).length === 0;
+export async function isProofReport(value: unknown): Promise<boolean> {
+  return (await findSchemaViolations("proof", value)).length === 0;
 }

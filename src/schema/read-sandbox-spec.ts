@@ -4,9 +4,9 @@ import {
   findSandboxSpecProblems,
   type SandboxSpec,
   type SandboxSpecFile,
-  sandboxSpecOf,
+  toSandboxSpec,
 } from "../domain/sandbox-spec.ts";
-import { findViolations } from "./find-violations.ts";
+import { findSchemaViolations } from "./find-violations.ts";
 import { type LocatedYaml, parseYaml } from "./parse-yaml.ts";
 
 /**
@@ -14,14 +14,14 @@ import { type LocatedYaml, parseYaml } from "./parse-yaml.ts";
  */
 export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
   const yaml = parseYaml(bytes, file);
-  const violations = await findViolations("sandbox", yaml.value);
+  const violations = await findSchemaViolations("sandbox", yaml.value);
   const problems =
     violations.length > 0 ? violations : findSandboxSpecProblems(yaml.value as SandboxSpecFile);
   const [first] = problems
     .map(({ pointer, problem, hint }) => ({ place: yaml.locationOf(pointer), problem, hint }))
     .sort((one, other) => compare(one.place, other.place));
   if (first) throw new SwarmError("SANDBOX_SPEC_INVALID", first);
-  return sandboxSpecOf(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
+  return toSandboxSpec(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
 }
 
 /** Compares problems by position, so that users correct a file from top to bottom. */

@@ -23,7 +23,7 @@ export interface DurableWriteOptions {
  * (docs/decisions/0004-own-durable-writer.md). Another user can also guess its temporary name and place a
  * link there.
  */
-export async function writeDurably(
+export async function writeFileDurably(
   file: string,
   content: string | Uint8Array,
   { files = fs, sync = true, beforeRename = async () => {} }: DurableWriteOptions = {},

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { eventLine } from "../domain/event-line.ts";
-import type { EventLog, NewEvent } from "../ports/event-log.ts";
+import type { EventLog, EventToLog } from "../ports/event-log.ts";
 import { eventLogFileNames, eventReader } from "./read-events.ts";
 
 export interface EventLogOptions {
@@ -55,7 +55,7 @@ export function eventLog({
   let isFailing = false;
   let isClosed = false;
 
-  const lineOf = (event: NewEvent): string =>
+  const lineOf = (event: EventToLog): string =>
     eventLine(event, { at: clock().toISOString(), swarmId: swarmId ?? null });
 
   const write = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { lstatSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 import { parseHolder } from "./lock-holder.ts";
-import { readSmall } from "./read-small.ts";
+import { readSmallFile } from "./read-small.ts";
 
 const maxBytes = 64 * 1024;
 
@@ -15,7 +15,7 @@ export function findKernelLockHolder(file: string): LockHolder | null | undefine
   try {
     const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
     if (!stats) return null;
-    const holder = parseHolder(readSmall(file, maxBytes) ?? "");
+    const holder = parseHolder(readSmallFile(file, maxBytes) ?? "");
     if (!holder || !(holder.pid > 0) || holder.host !== hostname()) return undefined;
     if (isLocked(stats)) return holder;
     return isAlive(holder.pid) ? undefined : null;

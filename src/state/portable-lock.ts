@@ -3,7 +3,7 @@ import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock, LockHolder } from "../ports/lock.ts";
 import { type LockClaim, type NewestLockClaim, openLockClaims } from "./claims.ts";
 import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holder.ts";
-import { readSmall } from "./read-small.ts";
+import { readSmallFile } from "./read-small.ts";
 import { pollUntilAnswer } from "./wait-for.ts";
 
 const defaultStaleMs = 10_000;
@@ -33,7 +33,7 @@ export function portableLock(
   const holder = (): LockHolder | null => {
     const newest = claims.newest();
     if (!newest || !isHeld(newest)) return null;
-    return parseHolder(readSmall(newest.path, maxBytes) ?? "") ?? unknownHolder;
+    return parseHolder(readSmallFile(newest.path, maxBytes) ?? "") ?? unknownHolder;
   };
 
   return {

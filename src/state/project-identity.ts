@@ -19,7 +19,7 @@ interface IdFile {
   readonly machine: string;
 }
 
-export interface IdentityDeps {
+export interface ProjectIdentityDeps {
   /** The git folder that all worktrees share. */
   readonly commonFolder: string;
   /** The ID of this machine. */
@@ -30,7 +30,7 @@ export interface IdentityDeps {
  * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID belongs to another
  * folder or machine.
  */
-export async function readOrCreateProjectIdentity(deps: IdentityDeps): Promise<ProjectIdentity> {
+export async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
   const here = await locationOf(deps);
   const found = (await readId(file)) ?? (await makeId(file, here));
@@ -41,7 +41,7 @@ export async function readOrCreateProjectIdentity(deps: IdentityDeps): Promise<P
 }
 
 /** Returns whether the project has an ID. */
-export async function hasIdentity(commonFolder: string): Promise<boolean> {
+export async function hasProjectIdentity(commonFolder: string): Promise<boolean> {
   return (await readId(idFileIn(commonFolder))) !== null;
 }
 
@@ -50,8 +50,8 @@ export async function hasIdentity(commonFolder: string): Promise<boolean> {
  * A moved project keeps its ID; a copied project gets a new ID. Throws PROJECT_COPIED for `moved` if the
  * original folder still has this ID.
  */
-export async function rebindIdentity(
-  deps: IdentityDeps,
+export async function rebindProjectIdentity(
+  deps: ProjectIdentityDeps,
   kind: "moved" | "copied",
   knownId?: string,
 ): Promise<void> {
@@ -74,7 +74,10 @@ function idFileIn(commonFolder: string): string {
   return join(commonFolder, "aimi", "id");
 }
 
-async function locationOf({ commonFolder, machine }: IdentityDeps): Promise<Omit<IdFile, "version" | "id">> {
+async function locationOf({
+  commonFolder,
+  machine,
+}: ProjectIdentityDeps): Promise<Omit<IdFile, "version" | "id">> {
   return { commonFolder: await realpath(commonFolder), machine };
 }
 

@@ -6,7 +6,7 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
  * Reads the text of a small regular file, possibly in an untrusted repository. Returns null for a missing
  * file, a link, a device, a FIFO, or a file larger than `maxBytes`. Never blocks on a FIFO without a writer.
  */
-export function readSmall(file: string, maxBytes: number): string | null {
+export function readSmallFile(file: string, maxBytes: number): string | null {
   let handle: number;
   try {
     handle = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import { nullIfStateInvalid } from "../ports/state-store.ts";
-import { removeTemporaryFiles, writeDurably } from "./durable-write.ts";
+import { removeTemporaryFiles, writeFileDurably } from "./durable-write.ts";
 import { stateSerializer } from "./serialize-state.ts";
 
 const headBytes = 256;
@@ -112,12 +112,12 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
       const bytes = Buffer.from(serialize(state));
       // Write the copy first: if either write fails, the state file is unchanged. Do not flush the copy to
       // disk, because it protects against `git clean`, not against power failures.
-      await writeDurably(copyFile, bytes, { sync: false, beforeRename });
-      const written = await writeDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
+      await writeFileDurably(copyFile, bytes, { sync: false, beforeRename });
+      const written = await writeFileDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
         // Restore the copy, because a state that was not written must not return after `git clean`. A writer
         // that has lost the lock leaves the copy to the next holder.
         const old = await readIfThere(file).catch(() => null);
-        if (old) await writeDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
+        if (old) await writeFileDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
       });
       seen = { state, identity: identityOf(written, bytes.subarray(0, headBytes)) };

@@ -1,6 +1,6 @@
-import { type AgentSpec, credentialsOf, findAgentPackageKey } from "../domain/agent-credentials.ts";
-import { type AgentAccessSettings, findAgentAccess } from "../domain/agent-reach.ts";
-import { isTerminal } from "../domain/container-status.ts";
+import { type AgentSpec, agentVariableValues, findAgentPackageKey } from "../domain/agent-credentials.ts";
+import { type AgentAccessSettings, createAgentAccessReport } from "../domain/agent-reach.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
 import { agentOf, type LoadedTask } from "../domain/plan.ts";
@@ -21,7 +21,7 @@ export interface AgentAccessDeps {
 }
 
 /** An agent that the owner is going to start or continue, with its task file. */
-export interface DueAgent {
+export interface AgentToRun {
   readonly file: string;
   readonly agent: AgentSpec;
   /** The hosts that the task file allows the agent to reach. */
@@ -38,16 +38,16 @@ export interface AgentAccess {
     works: readonly { readonly task: LoadedTask }[],
     state: SwarmState | null,
     retried: readonly string[],
-  ): Promise<DueAgent[]>;
+  ): Promise<AgentToRun[]>;
   /** Throws if an agent has no network for its model, or no credentials. Call it before any worker starts. */
-  refuse(due: readonly DueAgent[]): void;
+  refuse(due: readonly AgentToRun[]): void;
   /**
    * Returns lines for the user about network access and credentials. The lines name the variables of
    * credentials and never contain their values.
    */
-  describe(due: readonly DueAgent[]): string[];
+  describe(due: readonly AgentToRun[]): string[];
   /** Returns the keys of the agent packages that the base image must contain. */
-  inImage(due: readonly DueAgent[]): string[];
+  inImage(due: readonly AgentToRun[]): string[];
   /**
    * Returns the network that the settings choose. Throws INVALID_VALUE if the engine has no network of
    * exactly that name.
@@ -63,16 +63,17 @@ export interface AgentAccess {
 export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccessDeps): AgentAccess {
   return {
     async findAgentsToStart(works, state, retried) {
-      const due: DueAgent[] = works.map(({ task }) => ({
+      const due: AgentToRun[] = works.map(({ task }) => ({
         ...{ file: task.path, agent: agentOf(task, settings), allow: allowIn(task) },
       }));
       for (const record of state?.containers ?? []) {
         const { taskFilePath: file, containerName, status, attempt } = record;
-        if (isTerminal(status) && !retried.includes(containerName)) continue;
+        if (isTerminalStatus(status) && !retried.includes(containerName)) continue;
         const at = { slug: workerSlug(record), attempt };
         // If the attempt has a stored request, its agent wins over the current task file and flags: the
         // attempt continues as it began.
-        const request = state && !isTerminal(status) && (await requestsOf(state.swarmId).findRequest(at));
+        const request =
+          state && !isTerminalStatus(status) && (await requestsOf(state.swarmId).findRequest(at));
         const task = await loadTask(file);
         const agent = request ? request.agent : task && agentOf(task, settings);
         if (agent) due.push({ file, agent, allow: task === null ? [] : allowIn(task) });
@@ -84,7 +85,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
       for (const { file, agent } of due) {
         if (settings.network === "none" && needsModelApi(agent.kind))
           throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file });
-        const { missing, problems } = findAgentAccess([agent], [], settings, env);
+        const { missing, problems } = createAgentAccessReport([agent], [], settings, env);
         for (const { agent: name, variables } of missing)
           throw new SwarmError("CREDENTIALS_MISSING", { agent: name, file, variables });
         for (const problem of problems) throw new SwarmError("INVALID_VALUE", problem);
@@ -92,7 +93,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
     },
 
     describe: (due) => [
-      ...findAgentAccess(
+      ...createAgentAccessReport(
         due.map(({ agent }) => agent),
         due.flatMap(({ allow }) => allow),
         ...([settings, env] as const),
@@ -114,7 +115,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
       });
     },
 
-    credentials: ({ agent }) => credentialsOf(agent ?? { kind: "claude" }, env),
+    credentials: ({ agent }) => agentVariableValues(agent ?? { kind: "claude" }, env),
   };
 }
 

@@ -1,10 +1,10 @@
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, withCommand } from "../domain/wishes.ts";
+import { findPendingCommands, type OwnerCommand, withOwnerCommand } from "../domain/wishes.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
-export interface SendToOwnerDeps {
+export interface SendCommandsToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;
   readonly owner: Pick<Lock, "holder">;
   /** Watches the state: calls `onChange` whenever the state may have changed, until the signal is aborted. */
@@ -15,14 +15,14 @@ export interface SendToOwnerDeps {
  * Writes commands into the state for the owner, and waits until the owner has applied them. Returns false if
  * there is no owner to apply them.
  */
-export async function sendToOwner(
-  { store, owner, watch }: SendToOwnerDeps,
+export async function sendCommandsToOwner(
+  { store, owner, watch }: SendCommandsToOwnerDeps,
   commands: readonly OwnerCommand[],
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
   if ((await owner.holder()) === null) return false;
-  await store.update((state) => commands.reduce(withCommand, state));
+  await store.update((state) => commands.reduce(withOwnerCommand, state));
   const done = new AbortController();
   const either = AbortSignal.any([signal, done.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();

@@ -1,16 +1,16 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, EngineRef, ProjectRef } from "../domain/generated/swarm-state.ts";
 import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { newSwarm, type SwarmState, withContainer } from "../domain/swarm-state.ts";
-import { type OwnerCommand, withoutCommand } from "../domain/wishes.ts";
+import { newSwarm, type SwarmState, withNewRecord } from "../domain/swarm-state.ts";
+import { type OwnerCommand, withoutOwnerCommand } from "../domain/wishes.ts";
 import { workerContainerName } from "../domain/worker-names.ts";
-import { newStoryRecords, progressOf } from "../domain/worker-record.ts";
+import { countStoryProgress, newStoryRecords } from "../domain/worker-record.ts";
 import type { StateStore } from "../ports/state-store.ts";
-import type { WaitingWorker } from "./equip-worker.ts";
+import type { UnpreparedWorker } from "./equip-worker.ts";
 
-export interface BeginDeps {
+export interface BeginSwarmDeps {
   readonly store: StateStore;
   readonly project: ProjectRef;
   readonly engine: EngineRef;
@@ -24,7 +24,7 @@ export interface PlannedWork {
   readonly task: LoadedTask;
 }
 
-export interface BeginRequest {
+export interface BeginSwarmRequest {
   readonly works: readonly PlannedWork[];
   /** Whether to archive the present swarm and begin a new one. */
   readonly isNew: boolean;
@@ -40,8 +40,8 @@ export interface BeginRequest {
  * it.
  */
 export async function beginSwarm(
-  deps: BeginDeps,
-  { works, isNew, earlierCommands }: BeginRequest,
+  deps: BeginSwarmDeps,
+  { works, isNew, earlierCommands }: BeginSwarmRequest,
 ): Promise<SwarmState> {
   const known = await deps.store.find();
   if (known === null || isNew) return replaceOrCreate(deps, known, works);
@@ -51,7 +51,7 @@ export async function beginSwarm(
     const engine = { ...(before.engine ?? deps.engine), ...(systemCalls !== undefined && { systemCalls }) };
     const ours = { ...before, engine, swarmId: known.swarmId };
     const overtaken = earlierCommands.filter(({ wish }) => wish !== "retry");
-    return addPlannedWork(overtaken.reduce(withoutCommand, withoutPauses(ours)), works, deps.clock());
+    return addPlannedWork(overtaken.reduce(withoutOwnerCommand, withoutPauses(ours)), works, deps.clock());
   });
 }
 
@@ -76,7 +76,7 @@ function withoutPauses(state: SwarmState): SwarmState {
  * swarm that seems to have nothing to do.
  */
 async function replaceOrCreate(
-  { store, project, engine, newId, clock }: BeginDeps,
+  { store, project, engine, newId, clock }: BeginSwarmDeps,
   known: SwarmState | null,
   works: readonly PlannedWork[],
 ): Promise<SwarmState> {
@@ -94,7 +94,7 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   if (state.containers.some(({ taskFilePath }) => taskFilePath === task.path)) return state;
   const { metadata, userStories } = task.taskFile;
   const stories = newStoryRecords(userStories.map(({ id }) => id));
-  return withContainer(
+  return withNewRecord(
     state,
     {
       containerName: freeName(state, slug),
@@ -102,7 +102,7 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
         taskFilePath: task.path,
         branchName: metadata.branchName,
         stories,
-        storyProgress: progressOf(stories),
+        storyProgress: countStoryProgress(stories),
       },
     },
     now,
@@ -121,15 +121,15 @@ function freeName({ project, swarmId, containers }: SwarmState, slug: string): s
 }
 
 /** Returns every worker of the state that has not ended, with its task. */
-export function waitingWorkers(
+export function findUnendedWorkers(
   { containers }: SwarmState,
   taskOf: (record: ContainerRecord) => WorkerTask | null,
-): WaitingWorker[] {
+): UnpreparedWorker[] {
   const nameByFile = new Map(
     containers.map(({ containerName, taskFilePath }) => [taskFilePath.split("/").at(-1), containerName]),
   );
   return containers.flatMap((record) => {
-    const task = isTerminal(record.status) ? null : taskOf(record);
+    const task = isTerminalStatus(record.status) ? null : taskOf(record);
     if (task === null) return [];
     const dependsOn = (task.taskFile.metadata.dependsOn ?? []).flatMap((file) => nameByFile.get(file) ?? []);
     return [{ name: record.containerName, slug: workerSlug(record), task, dependsOn }];

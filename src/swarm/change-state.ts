@@ -1,18 +1,18 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ProjectRef } from "../domain/generated/swarm-state.ts";
-import { type LedgerLine, newestBySha } from "../domain/ledger.ts";
+import { type LedgerLine, newestLineBySha256 } from "../domain/ledger.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import {
-  type ContainerChange,
   type ContainerRecord,
-  findContainer,
   newSwarm,
+  type RecordChange,
+  requireRecord,
   type SwarmState,
   withChangedRecord,
-  withContainer,
-  withoutContainer,
+  withNewRecord,
   withoutEndedRecords,
+  withoutRecord,
 } from "../domain/swarm-state.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { LedgerFile, TaskFolder } from "../ports/project-files.ts";
@@ -31,7 +31,7 @@ export async function initState(
   deps: ChangeStateDeps,
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
 ): Promise<SwarmState> {
-  await refuseIfOwned(deps);
+  await throwIfSwarmOwned(deps);
   const state = newSwarm(project, swarmId, deps.clock());
   return force ? deps.store.replace(state) : deps.store.create(state);
 }
@@ -44,8 +44,8 @@ export async function addContainer(
   { store, clock }: ChangeStateDeps,
   container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
 ): Promise<ContainerRecord> {
-  const state = await store.update((before) => withContainer(before, container, clock()));
-  return findContainer(state, container.containerName);
+  const state = await store.update((before) => withNewRecord(before, container, clock()));
+  return requireRecord(state, container.containerName);
 }
 
 /**
@@ -54,23 +54,23 @@ export async function addContainer(
 export async function updateContainer(
   deps: ChangeStateDeps,
   name: string,
-  change: ContainerChange,
+  change: RecordChange,
 ): Promise<ContainerRecord> {
-  await refuseIfOwned(deps);
+  await throwIfSwarmOwned(deps);
   const state = await deps.store.update((before) => withChangedRecord(before, name, change, deps.clock()));
-  const record = findContainer(state, name);
-  if (change.status && isTerminal(record.status)) await addToLedger(deps, state.swarmId, record);
+  const record = requireRecord(state, name);
+  if (change.status && isTerminalStatus(record.status)) await addToLedger(deps, state.swarmId, record);
   return record;
 }
 
 export async function removeContainer(deps: ChangeStateDeps, name: string): Promise<void> {
-  await refuseIfOwned(deps);
-  await deps.store.update((before) => withoutContainer(before, name));
+  await throwIfSwarmOwned(deps);
+  await deps.store.update((before) => withoutRecord(before, name));
 }
 
 /** Drops the records of ended workers, and returns how many it dropped. */
 export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
-  await refuseIfOwned(deps);
+  await throwIfSwarmOwned(deps);
   let removed = 0;
   await deps.store.update((before) => {
     const after = withoutEndedRecords(before);
@@ -81,7 +81,7 @@ export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
 }
 
 /** Throws OWNED_BY_ANOTHER if the swarm has an owner: then only the owner may change the state. */
-export async function refuseIfOwned({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
+export async function throwIfSwarmOwned({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
 }
@@ -101,7 +101,7 @@ async function addToLedger(
     swarmId,
     at: clock().toISOString(),
   };
-  const known = newestBySha(await ledger.read()).get(line.sha256);
+  const known = newestLineBySha256(await ledger.read()).get(line.sha256);
   if (known?.swarmId !== swarmId || known.outcome !== line.outcome) await ledger.add([line]);
 }
 

@@ -7,9 +7,9 @@ import type { StateStore } from "../ports/state-store.ts";
 import {
   type ContainerComparison,
   compareContainers,
-  isOwnEngine,
-  needsJournal,
-  needsVolumes,
+  comparisonNeedsJournal,
+  comparisonNeedsVolumes,
+  isRecordedEngine,
 } from "./compare-containers.ts";
 
 export interface CheckStateDeps {
@@ -20,11 +20,11 @@ export interface CheckStateDeps {
    * first engine that answers, or null if none does.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  readonly readJournal: ReadJournal;
+  readonly readJournal: ReadHostJournal;
 }
 
 /** Reads the host's journal of the messages from a worker. */
-export type ReadJournal = (
+export type ReadHostJournal = (
   swarmId: string,
   worker: { readonly containerName: string; readonly taskFilePath: string },
 ) => Promise<JournalSummary | null>;
@@ -70,10 +70,10 @@ async function compare(
     if (containers.length > 0) throw new SwarmError("STATE_LOST", { containers: containers.length });
     return { corrections: [], orphans: [] };
   }
-  if (!isOwnEngine(state, containers)) await refuseOtherEngine(state, engine);
+  if (!isRecordedEngine(state, containers)) await refuseOtherEngine(state, engine);
   const ownerAlive = (await deps.owner.holder()) !== null;
   const checkpoints = await checkpointsOf(deps, state);
-  const volumes = needsVolumes(state, containers) ? await engine.volumes(scope) : [];
+  const volumes = comparisonNeedsVolumes(state, containers) ? await engine.volumes(scope) : [];
   return compareContainers(state, containers, {
     ownerAlive,
     volumes: volumes.map(({ name }) => name),
@@ -96,7 +96,7 @@ async function checkpointsOf(
   { readJournal }: CheckStateDeps,
   { swarmId, containers }: SwarmState,
 ): Promise<Map<string, string | null>> {
-  const entries = containers.filter(needsJournal).map(async (worker) => {
+  const entries = containers.filter(comparisonNeedsJournal).map(async (worker) => {
     const journal = await readJournal(swarmId, worker);
     return [worker.containerName, journal?.lastCheckpoint ?? null] as const;
   });

@@ -8,10 +8,10 @@ import {
   type Leftover,
   type LeftoverAttempt,
   planCleanup,
-  type WorkLocation,
-  withDiscarded,
+  type WorkAvailability,
+  withDiscardedContainer,
 } from "../domain/plan-cleanup.ts";
-import { findContainer, type SwarmState, withRecord } from "../domain/swarm-state.ts";
+import { requireRecord, type SwarmState, withReplacedRecord } from "../domain/swarm-state.ts";
 import { type ContainerEngine, type EngineScope, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import type { SwarmFiles } from "../ports/leftovers.ts";
@@ -118,8 +118,8 @@ const keyOf = ({ swarmId, slug, attempt }: LeftoverAttempt): string => `${swarmI
 async function locationsOf(
   deps: CleanUpDeps,
   attempts: readonly LeftoverAttempt[],
-): Promise<ReadonlyMap<string, WorkLocation>> {
-  const locations = new Map<string, WorkLocation>();
+): Promise<ReadonlyMap<string, WorkAvailability>> {
+  const locations = new Map<string, WorkAvailability>();
   for (const attempt of attempts) locations.set(keyOf(attempt), await locationOf(deps, attempt));
   return locations;
 }
@@ -127,7 +127,7 @@ async function locationsOf(
 async function locationOf(
   { readAttempt, work }: CleanUpDeps,
   attempt: LeftoverAttempt,
-): Promise<WorkLocation> {
+): Promise<WorkAvailability> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("this repository has no journal of the worker's attempt");
   if (!journal.isWhole) return elsewhere("the journal of the worker's attempt ends before the final message");
@@ -140,7 +140,7 @@ async function locationOf(
   return { kind: "here" };
 }
 
-function elsewhere(why: string): WorkLocation {
+function elsewhere(why: string): WorkAvailability {
   return { kind: "elsewhere", why };
 }
 
@@ -155,7 +155,8 @@ async function executePlan(
   if (discarded.length > 0)
     await store.update((before) =>
       discarded.reduce(
-        (state, name) => withRecord(state, withDiscarded(findContainer(state, name), clock())),
+        (state, name) =>
+          withReplacedRecord(state, withDiscardedContainer(requireRecord(state, name), clock())),
         before,
       ),
     );

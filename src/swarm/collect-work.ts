@@ -1,9 +1,9 @@
 import type { StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
-import { findContainer } from "../domain/swarm-state.ts";
+import { requireRecord } from "../domain/swarm-state.ts";
 import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
 import type { StoryStartCommit } from "../ports/work-repository.ts";
-import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
 export interface StoredWork extends StoredBundle {
   readonly containerId: string;
@@ -28,13 +28,13 @@ const maxBytes = 4 * 1024 ** 3;
  * Imports a bundle that an adapter stored. Returns why the import was refused, or null if it succeeded.
  * Records the move of the ref first, so that the next owner knows of the move after a crash.
  */
-export async function collectWork(
-  deps: SwarmDeps,
+export async function importStoredWork(
+  deps: SwarmOwnerDeps,
   worker: Worker,
   stored: StoredWork,
 ): Promise<Reason | null> {
   const { work, channel, change, clock, swarmId, emit, signal, crashPoint } = deps;
-  const record = findContainer(await deps.read(), worker.name);
+  const record = requireRecord(await deps.read(), worker.name);
   const { branchName } = record;
   const { failedStory } = stored;
   const isFailed = failedStory !== null;
@@ -95,7 +95,7 @@ export async function collectWork(
  * killed owner moved the ref without recording the move.
  */
 async function lastImported(
-  { work }: Pick<SwarmDeps, "work">,
+  { work }: Pick<SwarmOwnerDeps, "work">,
   { collected, collecting }: ContainerRecord,
   ref: string,
 ): Promise<string | null> {
@@ -121,9 +121,9 @@ async function* withFirstChunkHook(
  * Publishes a worker's finished work as a branch. Never moves an existing branch away from commits that are
  * not part of the work.
  */
-export async function publishWork(deps: SwarmDeps, worker: Worker): Promise<void> {
+export async function publishWork(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
   const { work, change, swarmId, emit, signal } = deps;
-  const { collected, branchName } = findContainer(await deps.read(), worker.name);
+  const { collected, branchName } = requireRecord(await deps.read(), worker.name);
   if (!collected) return;
   const { paths } = await work.sensitivePaths(worker.base, collected.commit, signal);
   if (paths.length > 0) emit({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });

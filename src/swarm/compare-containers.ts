@@ -1,4 +1,4 @@
-import { type Correction, type ObservedContainer, reconcile } from "../domain/reconcile.ts";
+import { type Correction, type ObservedContainer, reconcileRecords } from "../domain/reconcile.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { type LabelledContainer, labels } from "../ports/engine.ts";
 
@@ -8,7 +8,7 @@ export interface ContainerComparison {
   readonly orphans: readonly LabelledContainer[];
 }
 
-export interface CompareContext {
+export interface CompareContainersInput {
   readonly ownerAlive: boolean;
   /**
    * The names of the existing volumes. The list may be empty if no container is missing, because only a
@@ -23,7 +23,7 @@ export interface CompareContext {
 export function compareContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
-  { ownerAlive: isOwnerAlive, volumes, lastCheckpointOf }: CompareContext,
+  { ownerAlive: isOwnerAlive, volumes, lastCheckpointOf }: CompareContainersInput,
 ): ContainerComparison {
   const missing = volumes
     .filter((name) => state.containers.some(({ containerName }) => containerName === name))
@@ -38,10 +38,14 @@ export function compareContainers(
     container.name,
     toObserved(container, state, recordByName.get(container.name)),
   ]);
-  const { corrections, orphans } = reconcile(state.containers, new Map([...missing, ...found]), (record) => ({
-    isOwnerAlive,
-    lastCheckpoint: lastCheckpointOf(record),
-  }));
+  const { corrections, orphans } = reconcileRecords(
+    state.containers,
+    new Map([...missing, ...found]),
+    (record) => ({
+      isOwnerAlive,
+      lastCheckpoint: lastCheckpointOf(record),
+    }),
+  );
   const orphanNames = new Set(orphans);
   return { corrections, orphans: containers.filter(({ name }) => orphanNames.has(name)) };
 }
@@ -50,7 +54,7 @@ export function compareContainers(
  * Returns whether the listed containers are on the recorded engine. One recorded container id in the list
  * proves it, because ids are unique.
  */
-export function isOwnEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
+export function isRecordedEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
   return state.containers.some(({ containerId }) => containerId !== null && ids.has(containerId));
 }
@@ -58,7 +62,7 @@ export function isOwnEngine(state: SwarmState, containers: readonly LabelledCont
 /**
  * Returns whether the comparison needs the list of volumes: only if a container that should exist is missing.
  */
-export function needsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
+export function comparisonNeedsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const names = new Set(containers.map(({ name }) => name));
   return state.containers.some(
     ({ status, containerId, containerName }) =>
@@ -70,7 +74,7 @@ export function needsVolumes(state: SwarmState, containers: readonly LabelledCon
  * Returns whether the comparison needs the worker's journal: only if the worker has ended, because its
  * container may hold uncollected work.
  */
-export function needsJournal({ status, containerId }: ContainerRecord): boolean {
+export function comparisonNeedsJournal({ status, containerId }: ContainerRecord): boolean {
   return containerId !== null && status !== "pending" && status !== "running";
 }
 

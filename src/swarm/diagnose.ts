@@ -8,8 +8,8 @@ import type { HookTestResult } from "../ports/claude-code.ts";
 import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
 import type { MachineFacts } from "../ports/machine.ts";
 import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
-import { judgeFilters } from "./judge-filters.ts";
-import { judgeVersions } from "./judge-versions.ts";
+import { checkSystemCallFilters } from "./judge-filters.ts";
+import { checkEngineComponentVersions } from "./judge-versions.ts";
 
 /** The facts of a worktree that `swarm doctor` reads. */
 export interface DiagnosedProject {
@@ -23,7 +23,7 @@ export interface DiagnosedProject {
   readonly countTasks: () => Promise<number>;
 }
 
-export interface DiagnoseDeps extends FindEngineDeps {
+export interface DiagnoseSetupDeps extends FindEngineDeps {
   readonly nodeVersion: string;
   readonly gitVersion: () => Promise<string | null>;
   readonly machine: MachineFacts;
@@ -46,7 +46,7 @@ const minFreeBytes = 5 * 1024 ** 3;
 const minMemoryBytes = 2 * 1024 ** 3;
 
 /** Checks everything that a swarm needs. Each finding states a fact and, if something is wrong, how to fix it. */
-export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promise<DoctorReport> {
+export async function diagnoseSetup(deps: DiagnoseSetupDeps, signal?: AbortSignal): Promise<DoctorReport> {
   deps.onStep("Checking Node, git and this repository");
   const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
   if (deps.settingsProblem) findings.push(asFinding("settings")(deps.settingsProblem));
@@ -74,7 +74,7 @@ export async function diagnose(deps: DiagnoseDeps, signal?: AbortSignal): Promis
 }
 
 async function diagnoseEngine(
-  deps: DiagnoseDeps,
+  deps: DiagnoseSetupDeps,
   info: EngineInfo,
   signal?: AbortSignal,
 ): Promise<Finding[]> {
@@ -97,12 +97,12 @@ async function diagnoseEngine(
     engine.reachesRegistry(signal),
     engine
       .listComponents(signal)
-      .then((parts) => judgeVersions(parts, runtimes), asFinding("versions", "weak")),
+      .then((parts) => checkEngineComponentVersions(parts, runtimes), asFinding("versions", "weak")),
     ...runtimes.map((runtime) => judgeRuntime(engine, runtime, info, signal)),
   ]);
   findings.push(
     ...judged,
-    judgeFilters({ ...info, runtimes }, deps),
+    checkSystemCallFilters({ ...info, runtimes }, deps),
     versions,
     reachesRegistry
       ? finding("registry", "good", "the engine reaches an image registry")
@@ -163,7 +163,7 @@ function inPreferredOrder(runtimes: readonly string[]): string[] {
 }
 
 async function diagnoseProject(
-  deps: DiagnoseDeps,
+  deps: DiagnoseSetupDeps,
   project: DiagnosedProject,
   info: EngineInfo | null,
   signal?: AbortSignal,
@@ -235,7 +235,7 @@ function judgeNode(version: string): Finding {
     : finding("node", "missing", `version ${version} is too old`, "Install Node 24.15 or newer.");
 }
 
-async function judgeGit({ gitVersion, machine }: DiagnoseDeps): Promise<Finding> {
+async function judgeGit({ gitVersion, machine }: DiagnoseSetupDeps): Promise<Finding> {
   const version = await gitVersion().catch(() => null);
   const install =
     machine.system === "debian" || machine.system === "ubuntu"
@@ -261,7 +261,7 @@ function judgeMemory({ memoryBytes, cpus }: MachineFacts): Finding {
     : finding("memory", "weak", fact, "Lower limits.memory in the settings.");
 }
 
-async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): Promise<Finding> {
+async function judgeDisk({ freeBytes }: DiagnoseSetupDeps, info: EngineInfo | null): Promise<Finding> {
   // Measures the folder of a local engine's data, else `/`: the disk of a remote engine cannot be measured
   // from here.
   const folder = (info?.endpoint.startsWith("unix://") && info.dataFolder) || "/";
@@ -272,7 +272,7 @@ async function judgeDisk({ freeBytes }: DiagnoseDeps, info: EngineInfo | null): 
     : finding("disk", "weak", fact, `Free some space on the disk that contains ${folder}.`);
 }
 
-async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding> {
+async function judgeCredentials({ credentials }: DiagnoseSetupDeps): Promise<Finding> {
   const names = await credentials();
   return names.length > 0
     ? finding("credentials", "good", `${names.join(", ")} present`)
@@ -284,7 +284,7 @@ async function judgeCredentials({ credentials }: DiagnoseDeps): Promise<Finding>
       );
 }
 
-async function judgeHook({ installedHook }: DiagnoseDeps): Promise<Finding> {
+async function judgeHook({ installedHook }: DiagnoseSetupDeps): Promise<Finding> {
   const hook = await installedHook();
   if (hook === null)
     return finding(

@@ -5,13 +5,13 @@ import type { RequestLimits, TaskRequestPayload } from "../domain/generated/acp.
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { agentOf, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
-import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { requireRecord, withStatus } from "../domain/swarm-state.ts";
 import { withStories } from "../domain/worker-record.ts";
-import { type FoundEvidence, findEvidence } from "./find-evidence.ts";
-import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+import { type FoundFailureEvidence, findFailureEvidence } from "./find-evidence.ts";
+import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
 /** A worker that has not ended, with what the owner knows before it prepares the worker. */
-export interface WaitingWorker {
+export interface UnpreparedWorker {
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
@@ -19,7 +19,7 @@ export interface WaitingWorker {
   readonly dependsOn: readonly string[];
 }
 
-export interface OwnerServices extends SwarmDeps {
+export interface OwnerServices extends SwarmOwnerDeps {
   readonly settings: Pick<
     Settings,
     | "agent"
@@ -44,9 +44,9 @@ const bundlePath = "bundle:/aimi/in/repo.bundle";
  * Prepares a worker: chooses its base commit and builds the request to its adapter, or reuses stored ones.
  * Returns null if the results on which the worker builds conflict with each other.
  */
-export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker): Promise<Worker | null> {
+export async function prepareWorker(deps: OwnerServices, waiting: UnpreparedWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
-  const record = await atRecordedRef(deps, findContainer(await deps.read(), name));
+  const record = await atRecordedRef(deps, requireRecord(await deps.read(), name));
   const base = record.baseCommit ?? (await chooseBase(deps, waiting));
   if (base === null) return null;
   if (record.baseCommit === null) await deps.change(name, (now) => ({ ...now, baseCommit: base }));
@@ -58,7 +58,7 @@ export async function prepareWorker(deps: OwnerServices, waiting: WaitingWorker)
   if (stories.join() !== record.stories.map(({ id }) => id).join())
     await deps.change(name, (now) => withStories(now, stories));
   const current = withStories(record, stories);
-  const found = await findEvidence(deps, current);
+  const found = await findFailureEvidence(deps, current);
   const request = await payloadOf(deps, task, {
     base: record.collected?.commit ?? base,
     record: current,
@@ -99,13 +99,13 @@ function isStale(
 
 async function chooseBase(
   deps: OwnerServices,
-  { name, task, dependsOn, slug }: WaitingWorker,
+  { name, task, dependsOn, slug }: UnpreparedWorker,
 ): Promise<string | null> {
   const { baseRef } = task.taskFile.metadata;
   if (dependsOn.length === 0) return baseRef ?? deps.imageCommit;
   const state = await deps.read();
   const commits = dependsOn.map((other) => {
-    const { collected, baseCommit } = findContainer(state, other);
+    const { collected, baseCommit } = requireRecord(state, other);
     return collected?.commit ?? baseCommit ?? deps.imageCommit;
   });
   const merged = await deps.work.mergeBases(commits, deps.signal);
@@ -129,7 +129,7 @@ async function payloadOf(
   }: {
     readonly base: string;
     readonly record: ContainerRecord;
-    readonly found: FoundEvidence | null;
+    readonly found: FoundFailureEvidence | null;
   },
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;

@@ -3,9 +3,9 @@ import { type ReworkRequest, reworkRequestFromFailure, reworkRequestFromProof } 
 import type { Evidence } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
-export interface FoundEvidence {
+export interface FoundFailureEvidence {
   readonly evidence: Evidence;
   /** Check commands for the next attempt, in addition to the task's own checks. */
   readonly checks: readonly string[];
@@ -15,10 +15,10 @@ export interface FoundEvidence {
  * Finds the failure of a worker's earlier attempt, for the prompt of the next attempt. Returns null if there
  * is none.
  */
-export async function findEvidence(
-  { channel, findProof }: Pick<SwarmDeps, "channel" | "findProof">,
+export async function findFailureEvidence(
+  { channel, findProof }: Pick<SwarmOwnerDeps, "channel" | "findProof">,
   record: ContainerRecord,
-): Promise<FoundEvidence | null> {
+): Promise<FoundFailureEvidence | null> {
   const { attempt } = record;
   const slug = workerSlug(record);
   if (attempt <= 1) return null;

@@ -5,7 +5,7 @@ import type { Containers } from "../ports/containers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 import { refuseOtherEngine } from "./check-state.ts";
 
-export interface FindRunningDeps {
+export interface FindRunningContainerDeps {
   /**
    * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
    * first engine that answers, or null if none does.
@@ -13,7 +13,7 @@ export interface FindRunningDeps {
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
 
-export interface RunningWorker {
+export interface RunningWorkerContainer {
   readonly containers: Containers;
   readonly containerId: string;
 }
@@ -22,12 +22,12 @@ export interface RunningWorker {
  * Finds the running container of a worker on the engine of the worker's swarm. Throws CONTAINER_NOT_RUNNING,
  * with advice for the user, if the container does not run.
  */
-export async function findRunning(
-  { findEngine }: FindRunningDeps,
+export async function findRunningContainer(
+  { findEngine }: FindRunningContainerDeps,
   state: SwarmState,
   record: ContainerRecord,
   signal: AbortSignal,
-): Promise<RunningWorker> {
+): Promise<RunningWorkerContainer> {
   const { containerName: id } = record;
   const slug = workerSlug(record);
   const refuse = (was: string): never => {

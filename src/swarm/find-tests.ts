@@ -1,5 +1,9 @@
 import { findDependencyLayers, manifestPaths } from "../domain/dependency-layers.ts";
-import { type RecognisedTests, recogniseTests, testManifestNames } from "../domain/recognise-tests.ts";
+import {
+  type RecognisedTestCommand,
+  recogniseTestCommand,
+  testManifestNames,
+} from "../domain/recognise-tests.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 
 const ownDockerfile = ".aimi/Dockerfile.sandbox";
@@ -11,7 +15,7 @@ const maxFileBytes = 1024 * 1024;
  */
 export async function findTests(
   commits: Pick<CommitReader, "head" | "files" | "contents">,
-): Promise<RecognisedTests> {
+): Promise<RecognisedTestCommand> {
   const head = await commits.head();
   if (head === null) return { kind: "none" };
   const tracked = await commits.files(head);
@@ -28,5 +32,5 @@ export async function findTests(
   );
   const tree = { paths, readText: (path: string) => textByPath.get(path) };
   const { layers } = findDependencyLayers(tree, { ignoreScripts: false });
-  return recogniseTests(tree, { layers, isOwn: paths.includes(ownDockerfile) });
+  return recogniseTestCommand(tree, { layers, isOwn: paths.includes(ownDockerfile) });
 }

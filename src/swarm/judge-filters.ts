@@ -1,19 +1,21 @@
 import type { Finding } from "../domain/generated/doctor.ts";
-import { chooseFilter, describeFilter } from "../domain/system-call-filter.ts";
+import { chooseSystemCallFilter, describeSystemCallFilter } from "../domain/system-call-filter.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
  * Returns the finding about the system-call filter of each runtime. Image builds always have the engine's own
  * filter.
  */
-export function judgeFilters(
+export function checkSystemCallFilters(
   { filter, runtimes }: Pick<EngineInfo, "filter" | "runtimes">,
   { programs32Bit }: { readonly programs32Bit: boolean },
 ): Finding {
-  const chosen = runtimes.map((runtime) => ({ runtime, chosen: chooseFilter(filter, runtime) }));
+  const chosen = runtimes.map((runtime) => ({ runtime, chosen: chooseSystemCallFilter(filter, runtime) }));
   const isOpen = programs32Bit && chosen.some((one) => one.chosen.kind === "ours");
   const isWeak = chosen.some((one) => one.chosen.kind === "engine" && !one.chosen.isEnough);
-  const facts = chosen.map((one) => `${one.runtime}: ${describeFilter(one.chosen, { programs32Bit })}`);
+  const facts = chosen.map(
+    (one) => `${one.runtime}: ${describeSystemCallFilter(one.chosen, { programs32Bit })}`,
+  );
   return {
     subject: "system calls",
     state: isOpen || isWeak ? "weak" : "good",

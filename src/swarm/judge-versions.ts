@@ -1,8 +1,11 @@
-import { type EnginePart, findVulnerabilities } from "../domain/find-holes.ts";
+import { type EngineComponent, findVulnerabilities } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
 /** Returns the finding about parts of the engine that lack fixes of known vulnerabilities. */
-export function judgeVersions(parts: readonly EnginePart[], runtimes: readonly string[]): Finding {
+export function checkEngineComponentVersions(
+  parts: readonly EngineComponent[],
+  runtimes: readonly string[],
+): Finding {
   const known = parts.map(({ name, version }) => `${name} ${version}`);
   const untold = runtimes.filter((runtime) => !parts.some(({ name }) => name === runtime));
   const facts = [

@@ -1,18 +1,18 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import {
   hasRepeatedExitCode,
   hasRepeatedFailure,
-  nextAttemptMs,
+  nextAttemptDelayMs,
   type RetryPolicy,
-  restartMs,
+  restartDelayMs,
 } from "../domain/retry-policy.ts";
-import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { requireRecord, withStatus } from "../domain/swarm-state.ts";
 import type { Conversation } from "../ports/conversations.ts";
-import { type OwnerServices, prepareWorker, type WaitingWorker } from "./equip-worker.ts";
+import { type OwnerServices, prepareWorker, type UnpreparedWorker } from "./equip-worker.ts";
 import { retryWorkers } from "./retry-workers.ts";
-import { type Halt, runWorker } from "./run-worker.ts";
+import { type HaltRequest, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
 /** The owner's handle for a supervised worker. */
@@ -23,7 +23,7 @@ export interface WorkerHandle {
    */
   readonly ended: Promise<void>;
   /** Asks the worker's agent to stop. */
-  stop(halt: Halt): void;
+  stop(halt: HaltRequest): void;
   /** Reports to the worker's adapter how long the worker was paused, in milliseconds. */
   resumed(pausedMs: number): Promise<void>;
 }
@@ -45,7 +45,7 @@ const endGraceMs = 10_000;
  */
 export function superviseWorker(
   deps: OwnerServices,
-  waiting: WaitingWorker,
+  waiting: UnpreparedWorker,
   options: SuperviseOptions,
 ): WorkerHandle {
   const own = new AbortController();
@@ -58,7 +58,7 @@ export function superviseWorker(
     own.abort({
       reason: "the worker's or the swarm's budget is used up",
       graceMs: endGraceMs,
-    } satisfies Halt);
+    } satisfies HaltRequest);
   return {
     ended: supervise().finally(() => {
       options.stopNow.removeEventListener("abort", stopNow);
@@ -83,7 +83,7 @@ export function superviseWorker(
         exitCode = null;
       }
       ended = endedStories(record);
-      const waitMs = restartMs(record, interruptions, deps.timing.random());
+      const waitMs = restartDelayMs(record, interruptions, deps.timing.random());
       if (record.status === "failed") return startNextAttempt(record);
       if (waitMs === null || halt.aborted) return;
       const why = record.reason?.message ?? "";
@@ -115,13 +115,13 @@ export function superviseWorker(
               conversation = opened;
             },
           });
-        return findContainer(await deps.read(), waiting.name);
+        return requireRecord(await deps.read(), waiting.name);
       } catch (error) {
         if (!(error instanceof SwarmError)) throw error;
         if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
         const waitMs = Math.min(maxWaitMs, 250 * 2 ** Math.min(failures, 10));
         deps.emit({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
-        if (!(await hasWaited(waitMs))) return findContainer(await deps.read(), waiting.name);
+        if (!(await hasWaited(waitMs))) return requireRecord(await deps.read(), waiting.name);
       }
     }
   }
@@ -132,8 +132,8 @@ export function superviseWorker(
    */
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
-    const { status } = findContainer(await deps.read(), waiting.name);
-    if (isTerminal(status)) deps.emit({ event: "kept", worker: waiting.slug, reason });
+    const { status } = requireRecord(await deps.read(), waiting.name);
+    if (isTerminalStatus(status)) deps.emit({ event: "kept", worker: waiting.slug, reason });
     else {
       deps.emit({ event: "ended", worker: waiting.slug, status: "stopped", reason });
       await deps.change(waiting.name, (record) => ({
@@ -141,11 +141,11 @@ export function superviseWorker(
         ...{ reason, acpPid: null },
       }));
     }
-    return findContainer(await deps.read(), waiting.name);
+    return requireRecord(await deps.read(), waiting.name);
   }
 
   async function startNextAttempt(record: ContainerRecord): Promise<void> {
-    const waitMs = nextAttemptMs(record, options.policy, deps.timing.random());
+    const waitMs = nextAttemptDelayMs(record, options.policy, deps.timing.random());
     if (record.attempt < options.policy.maxAttempts && hasRepeatedFailure(record))
       deps.emit({ event: "given up", worker: waiting.slug, why: "the worker failed twice in the same way" });
     if (waitMs === null || halt.aborted) return;

@@ -1,10 +1,10 @@
 import { findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { formatLocation, type SourceLocation } from "../domain/place.ts";
-import { findTaskClashes, type LoadedTask } from "../domain/plan.ts";
+import { findTaskConflicts, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { findBranchProblems, findTaskFileWarnings } from "../domain/task-file-problems.ts";
-import { findTrustNeeds } from "../domain/trust.ts";
+import { findFieldsNeedingTrust } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
 import type { GitQueries, TaskFolder, TrustFile } from "../ports/project-files.ts";
 
@@ -51,7 +51,7 @@ export async function loadTasks(
   for (const each of placed) refuseBranch(each, remotes);
 
   const tasks = placed.map(({ task }) => task);
-  const clashes = findTaskClashes(tasks, fileNames);
+  const clashes = findTaskConflicts(tasks, fileNames);
   const [clash] = clashes;
   if (clash) {
     const place = placed.find(({ task }) => task.path === clash.path)?.placeOf(clash.pointer) ?? {
@@ -88,7 +88,7 @@ async function loadTask(
 ): Promise<Placed> {
   const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
   const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
-  const [need] = findTrustNeeds(document, settings);
+  const [need] = findFieldsNeedingTrust(document, settings);
   if (need && !(await trust.isTrusted(realPath, sha256))) {
     throw new SwarmError("UNTRUSTED", { place: locationOf(need.pointer), field: need.field, why: need.why });
   }

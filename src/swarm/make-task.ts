@@ -1,5 +1,5 @@
-import { branchesClash, findBranchProblem } from "../domain/branch-name.ts";
-import { agentOfSettings, findAgentProblem } from "../domain/default-agent.ts";
+import { branchNamesClash, findBranchProblem } from "../domain/branch-name.ts";
+import { defaultAgentFromSettings, findAgentProblem } from "../domain/default-agent.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskFile } from "../domain/generated/tasks.ts";
 import {
@@ -8,7 +8,7 @@ import {
   oneStoryTask,
   requireValidPrompt,
 } from "../domain/one-story-task.ts";
-import type { RecognisedTests } from "../domain/recognise-tests.ts";
+import type { RecognisedTestCommand } from "../domain/recognise-tests.ts";
 import type { Settings } from "../domain/settings.ts";
 import { needsModelApi } from "../domain/worker-network.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
@@ -42,16 +42,16 @@ const maxCheckLength = 4_000;
 const maxChecks = 50;
 
 /** The checks of a new task, and their source: the user, the settings or the repository's tests. */
-export type TaskCheck =
+export type NewTaskChecks =
   | { readonly kind: "asked"; readonly commands: readonly string[] }
   | { readonly kind: "settings"; readonly commands: readonly string[] }
-  | RecognisedTests;
+  | RecognisedTestCommand;
 
-export interface MadeTask {
+export interface CreatedTask {
   /** The task file's path as users type it, relative to the repository. */
   readonly file: string;
   readonly branch: string;
-  readonly check: TaskCheck;
+  readonly check: NewTaskChecks;
   /**
    * Whether swarm wrote the file. If false, the file existed with the same content, and its task has not been
    * carried out yet.
@@ -64,7 +64,7 @@ export async function makeTask(
   deps: MakeTaskDeps,
   request: NewTaskRequest,
   settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
-): Promise<MadeTask> {
+): Promise<CreatedTask> {
   const prompt = requireValidPrompt(request.prompt);
   refuseWords(request);
   const remotes = await deps.git.remotes();
@@ -72,7 +72,7 @@ export async function makeTask(
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
   // The agent is stored in the task file, so that a later resume uses the same agent.
-  const agent = agentOfSettings(settings);
+  const agent = defaultAgentFromSettings(settings);
   if (needsModelApi(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
   const check = await checkOf(deps, request, settings);
@@ -125,7 +125,7 @@ function refuseBranch(branch: string, remotes: readonly string[]): void {
 }
 
 function refuseClash(others: readonly BranchOfFile[], branch: string): void {
-  const clash = others.find((other) => branchesClash(other.branch, branch));
+  const clash = others.find((other) => branchNamesClash(other.branch, branch));
   if (clash)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--branch", value: branch },
@@ -137,7 +137,7 @@ async function checkOf(
   { commits }: MakeTaskDeps,
   { verify }: NewTaskRequest,
   settings: Pick<Settings, "verify">,
-): Promise<TaskCheck> {
+): Promise<NewTaskChecks> {
   if (verify !== null) return { kind: "asked", commands: verify };
   if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
   return findTests(commits);

@@ -2,7 +2,11 @@ import { formatCount } from "../domain/count-of.ts";
 import type { CrashHook } from "../domain/crash-points.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport, RanCheck } from "../domain/generated/merge.ts";
-import { findResultToMerge, integrationBranchOf, mergeEntryWithoutResult } from "../domain/merge-report.ts";
+import {
+  defaultIntegrationBranch,
+  findResultToMerge,
+  mergeEntryWithoutResult,
+} from "../domain/merge-report.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
@@ -41,7 +45,7 @@ export async function mergeSwarm(
   { swarmId, records, into, isAsked }: MergeRequest,
 ): Promise<MergeReport> {
   const { work, commits, crashPoint, onStep, signal } = deps;
-  const branch = into ?? integrationBranchOf(swarmId);
+  const branch = into ?? defaultIntegrationBranch(swarmId);
   const target = await work.branch(branch);
   if (target.obstacle) throw new SwarmError("BRANCH_REFUSED", { branch, reason: target.obstacle.reason });
   const plain = records.map(findResultToMerge).filter((result) => result !== null);

@@ -1,11 +1,11 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer } from "../domain/swarm-state.ts";
-import type { WaitingWorker } from "./equip-worker.ts";
-import type { OwnerState } from "./own-swarm.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import { requireRecord } from "../domain/swarm-state.ts";
+import type { UnpreparedWorker } from "./equip-worker.ts";
+import type { OwnerLoopState } from "./own-swarm.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
 const modelLimit = "rate limit of the model's API";
@@ -23,13 +23,13 @@ export async function pauseForRateLimit(
     emit,
     clock,
     signal,
-  }: Pick<SwarmDeps, "containers" | "read" | "change" | "emit" | "clock" | "signal">,
+  }: Pick<SwarmOwnerDeps, "containers" | "read" | "change" | "emit" | "clock" | "signal">,
   name: string,
   until: number,
 ): Promise<void> {
-  const record = findContainer(await read(), name);
+  const record = requireRecord(await read(), name);
   const { status, paused } = record;
-  if (isTerminal(status) || (paused !== null && isAtLeast(paused, until))) return;
+  if (isTerminalStatus(status) || (paused !== null && isAtLeast(paused, until))) return;
   if (status === "running" && paused === null) {
     try {
       await containers.pause(name, signal);
@@ -53,19 +53,19 @@ export async function pauseForRateLimit(
 /**
  * Pauses a worker instead of starting it, if its model is rate-limited. Returns whether the worker is paused.
  */
-export async function pauseIfRateLimited(deps: SwarmDeps, worker: WaitingWorker): Promise<boolean> {
+export async function pauseIfRateLimited(deps: SwarmOwnerDeps, worker: UnpreparedWorker): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
-  const { status } = findContainer(await deps.read(), worker.name);
+  const { status } = requireRecord(await deps.read(), worker.name);
   if (status === "running") return false;
   await pauseForRateLimit(deps, worker.name, until);
   return true;
 }
 
 /** Unpauses the workers whose pause has ended. Returns the state after that. */
-export async function endPauses(
-  deps: SwarmDeps,
-  { running }: Pick<OwnerState, "running">,
+export async function unpauseDueWorkers(
+  deps: SwarmOwnerDeps,
+  { running }: Pick<OwnerLoopState, "running">,
   state: SwarmState,
   now: Date,
 ): Promise<SwarmState> {
@@ -102,11 +102,11 @@ export async function endPauses(
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Calls `wake` when the next pause ends. Ignores pauses that ended before `lookedAt`, because `endPauses` has
+ * Calls `wake` when the next pause ends. Ignores pauses that ended before `lookedAt`, because `unpauseDueWorkers` has
  * already handled them.
  */
-export function notifyWhenPausesEnd(
-  { clock }: Pick<SwarmDeps, "clock">,
+export function notifyWhenNextPauseEnds(
+  { clock }: Pick<SwarmOwnerDeps, "clock">,
   { containers }: SwarmState,
   lookedAt: Date,
   wake: () => void,

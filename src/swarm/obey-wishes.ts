@@ -1,12 +1,12 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer, type SwarmState, withStatus } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, withoutCommand } from "../domain/wishes.ts";
-import type { OwnerState } from "./own-swarm.ts";
+import { requireRecord, type SwarmState, withStatus } from "../domain/swarm-state.ts";
+import { findPendingCommands, type OwnerCommand, withoutOwnerCommand } from "../domain/wishes.ts";
+import type { OwnerLoopState } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
 /** The time in milliseconds that agents have to end by themselves after a stop command. */
@@ -16,9 +16,9 @@ const stopGraceMs = 10_000;
  * Applies the commands that other processes have written into the state, and clears each command when it is
  * done. Returns the state after that.
  */
-export async function applyCommands(
-  deps: SwarmDeps,
-  owner: OwnerState,
+export async function applyOwnerCommands(
+  deps: SwarmOwnerDeps,
+  owner: OwnerLoopState,
   state: SwarmState,
 ): Promise<SwarmState> {
   const commands = findPendingCommands(state);
@@ -37,19 +37,19 @@ export async function applyCommands(
       const reason = { code: error.code, message: withHint(error) };
       deps.emit({ event: "wish", wish: command.wish, ...worker, reason });
     }
-    await deps.update((now) => withoutCommand(now, command));
+    await deps.update((now) => withoutOwnerCommand(now, command));
   }
   return commands.length === 0 ? state : deps.read();
 }
 
-async function slugOf(deps: SwarmDeps, { name }: { readonly name: string }): Promise<string> {
+async function slugOf(deps: SwarmOwnerDeps, { name }: { readonly name: string }): Promise<string> {
   const record = (await deps.read()).containers.find(({ containerName }) => containerName === name);
   return record ? workerSlug(record) : name;
 }
 
 async function applyToAll(
-  deps: SwarmDeps,
-  owner: OwnerState,
+  deps: SwarmOwnerDeps,
+  owner: OwnerLoopState,
   { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
   if (wish === "stop") {
@@ -59,7 +59,7 @@ async function applyToAll(
   let isDone = true;
   const failures: SwarmError[] = [];
   for (const { containerName: name, status } of (await deps.read()).containers) {
-    if (isTerminal(status)) continue;
+    if (isTerminalStatus(status)) continue;
     try {
       isDone = (await applyToWorker(deps, owner, { of: "container", name, wish })) && isDone;
     } catch (error) {
@@ -83,11 +83,11 @@ function withHint({ message, hint }: SwarmError): string {
  * to stop.
  */
 async function applyToWorker(
-  deps: SwarmDeps,
-  owner: OwnerState,
+  deps: SwarmOwnerDeps,
+  owner: OwnerLoopState,
   { name, wish }: Extract<OwnerCommand, { of: "container" }>,
 ): Promise<boolean> {
-  const record = findContainer(await deps.read(), name);
+  const record = requireRecord(await deps.read(), name);
   switch (wish) {
     case "stop":
       return stop(deps, owner, record);
@@ -102,8 +102,8 @@ async function applyToWorker(
 }
 
 async function stop(
-  { change, clock, emit }: SwarmDeps,
-  { running, startedNames }: OwnerState,
+  { change, clock, emit }: SwarmOwnerDeps,
+  { running, startedNames }: OwnerLoopState,
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status } = record;
@@ -125,12 +125,12 @@ async function stop(
  * tries again later.
  */
 async function pause(
-  { containers, change, clock, emit, signal }: SwarmDeps,
-  { running }: OwnerState,
+  { containers, change, clock, emit, signal }: SwarmOwnerDeps,
+  { running }: OwnerLoopState,
   record: ContainerRecord,
 ): Promise<boolean> {
   const { containerName: name, status, paused } = record;
-  if (isTerminal(status)) return true;
+  if (isTerminalStatus(status)) return true;
   if (paused !== null) {
     // Turns a pause for a rate limit into a pause by the user, which has no end.
     if (paused.until !== null) await change(name, withPauseByUser);
@@ -161,7 +161,11 @@ function withPauseByUser(record: ContainerRecord): ContainerRecord {
   };
 }
 
-async function unpause(deps: SwarmDeps, { running }: OwnerState, record: ContainerRecord): Promise<void> {
+async function unpause(
+  deps: SwarmOwnerDeps,
+  { running }: OwnerLoopState,
+  record: ContainerRecord,
+): Promise<void> {
   const { containerName: name, paused } = record;
   if (paused === null) return;
   const handle = running.get(name);
@@ -175,8 +179,8 @@ async function unpause(deps: SwarmDeps, { running }: OwnerState, record: Contain
  * again that were skipped because another worker failed.
  */
 async function retry(
-  deps: SwarmDeps,
-  { running, startedNames, isEnding }: OwnerState,
+  deps: SwarmOwnerDeps,
+  { running, startedNames, isEnding }: OwnerLoopState,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {
   // Leaves the command in the state: the process that sent it then finds no owner left, and retries the

@@ -1,16 +1,16 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import { type HostCapacity, isLimitedByOtherSandboxes, parallelWorkers } from "../domain/parallel-workers.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
 import { withStatus } from "../domain/swarm-state.ts";
-import type { OwnerServices, WaitingWorker } from "./equip-worker.ts";
+import type { OwnerServices, UnpreparedWorker } from "./equip-worker.ts";
 import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
-import { endPauses, notifyWhenPausesEnd, pauseIfRateLimited } from "./model-pauses.ts";
-import { applyCommands } from "./obey-wishes.ts";
-import type { Halt } from "./run-worker.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import { notifyWhenNextPauseEnds, pauseIfRateLimited, unpauseDueWorkers } from "./model-pauses.ts";
+import { applyOwnerCommands } from "./obey-wishes.ts";
+import type { HaltRequest } from "./run-worker.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 export interface OwnerOptions {
   /** The maximum number of workers at once. With `auto`, as many as the engine's host has memory and CPUs for. */
@@ -27,7 +27,7 @@ export interface OwnerOptions {
    * Returns every worker of a state that has not ended. The owner calls it in each round of its loop, because
    * other processes may add workers.
    */
-  readonly waitingIn: (state: SwarmState) => Promise<readonly WaitingWorker[]>;
+  readonly waitingIn: (state: SwarmState) => Promise<readonly UnpreparedWorker[]>;
   /**
    * Watches the state: calls `onChange` whenever another process may have changed it, until the signal is
    * aborted.
@@ -36,7 +36,7 @@ export interface OwnerOptions {
 }
 
 export interface OwnerSignals {
-  /** Aborted with a `Halt`: the owner starts no more workers, and asks the running workers to stop. */
+  /** Aborted with a `HaltRequest`: the owner starts no more workers, and asks the running workers to stop. */
   readonly halt: AbortSignal;
   /** Aborted to stop all running workers at once. */
   readonly stopNow: AbortSignal;
@@ -45,7 +45,7 @@ export interface OwnerSignals {
 }
 
 /** The owner's state in memory, with the workers that it supervises. */
-export interface OwnerState {
+export interface OwnerLoopState {
   readonly running: Map<string, WorkerHandle>;
   /** The reason why a worker waits, as last reported to the user, by the worker's name. */
   readonly waitReasonByName: Map<string, string>;
@@ -57,7 +57,7 @@ export interface OwnerState {
   /** Returns whether the owner starts no more workers. */
   readonly isEnding: () => boolean;
   /** Stops all workers of the swarm. A later resume continues them. */
-  readonly halt: (halt: Halt) => void;
+  readonly halt: (halt: HaltRequest) => void;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function runOwnerLoop(
   let capacity: HostCapacity | null = null;
   let hostAskedAtMs = Number.NEGATIVE_INFINITY;
   let isOver = false;
-  const owner: OwnerState = {
+  const owner: OwnerLoopState = {
     ...{ running: new Map(), waitReasonByName: new Map(), startedNames: new Set() },
     isEnding: () => isOver || halt.aborted || signals.lost.aborted,
     halt: (why) => halting.abort(why),
@@ -87,9 +87,9 @@ export async function runOwnerLoop(
   for (const signal of [halt, signals.lost]) signal.addEventListener("abort", wake, { once: true });
   try {
     for (;;) {
-      const afterCommands = await applyCommands(deps, owner, await deps.read());
+      const afterCommands = await applyOwnerCommands(deps, owner, await deps.read());
       const now = deps.clock();
-      const afterPauses = await endPauses(deps, owner, afterCommands, now);
+      const afterPauses = await unpauseDueWorkers(deps, owner, afterCommands, now);
       const waiting = await swarm.waitingIn(afterPauses);
       const state = await failBlocked(deps, waiting, afterPauses, owner);
       if (swarm.policy.failFast && !halt.aborted) haltAfterFailure(deps, state, owner);
@@ -103,7 +103,7 @@ export async function runOwnerLoop(
         else begin(worker);
       if (!isEnding) reportWaiting(deps, waiting, left, owner, slots.why);
       if (owner.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owner, now))) break;
-      using _alarm = notifyWhenPausesEnd(deps, left, now, wake);
+      using _alarm = notifyWhenNextPauseEnds(deps, left, now, wake);
       using _timer = slots.isToBeAskedAgain ? wakeAfter(swarm.askHostEveryMs, wake) : null;
       await wakeSignal.wait();
     }
@@ -118,14 +118,14 @@ export async function runOwnerLoop(
     for (const signal of [halt, signals.lost]) signal.removeEventListener("abort", wake);
   }
   isOver = true;
-  await applyCommands(deps, owner, await deps.read());
+  await applyOwnerCommands(deps, owner, await deps.read());
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
   /** Returns how many ready workers may begin, and why the others wait. */
   async function slotsFor(
-    ready: readonly WaitingWorker[],
-    waiting: readonly WaitingWorker[],
+    ready: readonly UnpreparedWorker[],
+    waiting: readonly UnpreparedWorker[],
   ): Promise<Slots> {
     if (ready.length === 0) return { free: 0, why: freeSlot, isToBeAskedAgain: false };
     const { parallel } = swarm;
@@ -157,7 +157,7 @@ export async function runOwnerLoop(
     }
   }
 
-  function begin(worker: WaitingWorker): void {
+  function begin(worker: UnpreparedWorker): void {
     owner.startedNames.add(worker.name);
     deps.emit({ event: "started", worker: worker.slug });
     const handle = superviseWorker(deps, worker, { policy: swarm.policy, halt, stopNow: signals.stopNow });
@@ -209,11 +209,11 @@ const recordIn = (state: SwarmState, name: string): ContainerRecord | undefined 
   state.containers.find(({ containerName }) => containerName === name);
 
 function readyWorkers(
-  waiting: readonly WaitingWorker[],
+  waiting: readonly UnpreparedWorker[],
   state: SwarmState,
-  { startedNames }: OwnerState,
+  { startedNames }: OwnerLoopState,
   now: Date,
-): WaitingWorker[] {
+): UnpreparedWorker[] {
   return waiting.filter(
     ({ name, dependsOn }) =>
       !startedNames.has(name) && isReady(state, name, dependsOn) && !isPaused(state, name, now),
@@ -222,9 +222,9 @@ function readyWorkers(
 
 /** Returns whether at least one worker waits only for the end of a pause. */
 function isAnyPaused(
-  waiting: readonly WaitingWorker[],
+  waiting: readonly UnpreparedWorker[],
   state: SwarmState,
-  { startedNames }: OwnerState,
+  { startedNames }: OwnerLoopState,
   now: Date,
 ): boolean {
   return waiting.some(
@@ -235,7 +235,7 @@ function isAnyPaused(
 
 function isReady(state: SwarmState, name: string, dependsOn: readonly string[]): boolean {
   const record = recordIn(state, name);
-  if (!record || isTerminal(record.status)) return false;
+  if (!record || isTerminalStatus(record.status)) return false;
   return dependsOn.every((other) => recordIn(state, other)?.status === "completed");
 }
 
@@ -250,10 +250,10 @@ function isPaused(state: SwarmState, name: string, now: Date): boolean {
 
 /** Reports why each worker waits, whenever the reason changes. */
 function reportWaiting(
-  { emit, clock }: SwarmDeps,
-  waiting: readonly WaitingWorker[],
+  { emit, clock }: SwarmOwnerDeps,
+  waiting: readonly UnpreparedWorker[],
   state: SwarmState,
-  { startedNames, waitReasonByName }: OwnerState,
+  { startedNames, waitReasonByName }: OwnerLoopState,
   whyNoSlot: string,
 ): void {
   for (const { name, slug, dependsOn } of waiting) {
@@ -274,10 +274,10 @@ function reportWaiting(
 
 /** Records each waiting worker as failed if a worker on which it depends has failed. */
 async function failBlocked(
-  deps: SwarmDeps,
-  waiting: readonly WaitingWorker[],
+  deps: SwarmOwnerDeps,
+  waiting: readonly UnpreparedWorker[],
   found: SwarmState,
-  owner: OwnerState,
+  owner: OwnerLoopState,
 ): Promise<SwarmState> {
   for (let state = found; ; state = await deps.read()) {
     const blocked = waiting.find(
@@ -296,7 +296,7 @@ async function failBlocked(
  * Returns whether a worker waits for its start. A worker that was stopped under this owner does not wait,
  * because only a resume or retry continues it.
  */
-function isIdle(state: SwarmState, name: string, { startedNames }: OwnerState): boolean {
+function isIdle(state: SwarmState, name: string, { startedNames }: OwnerLoopState): boolean {
   const status = recordIn(state, name)?.status;
   return status === "pending" || (status === "stopped" && !startedNames.has(name));
 }
@@ -308,7 +308,7 @@ function isIdle(state: SwarmState, name: string, { startedNames }: OwnerState): 
 function failedAmong(
   state: SwarmState,
   names: readonly string[],
-  { running }: OwnerState,
+  { running }: OwnerLoopState,
 ): ContainerRecord | null {
   const failed = names
     .map((name) => recordIn(state, name))
@@ -317,9 +317,9 @@ function failedAmong(
 }
 
 function haltAfterFailure(
-  { emit }: SwarmDeps,
+  { emit }: SwarmOwnerDeps,
   { containers }: SwarmState,
-  { startedNames, halt }: OwnerState,
+  { startedNames, halt }: OwnerLoopState,
 ): void {
   const failed = containers.find(
     ({ containerName, status }) => status === "failed" && startedNames.has(containerName),

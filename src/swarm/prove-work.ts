@@ -5,7 +5,7 @@ import { judgeProof } from "../domain/judge-proof.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { findWeakenedTests } from "./find-weakened-tests.ts";
 
-export interface ProveDeps {
+export interface ProveWorkDeps {
   readonly work: Pick<WorkRepository, "readPatch">;
   /** Runs commands on a commit, one after the other, in a new sandbox where no agent ever ran. */
   readonly runChecks: (
@@ -44,8 +44,8 @@ export interface WorkToProve {
  * Returns a function that proves a worker's result. It runs the result's checks in sandboxes where no agent
  * ever ran, on the result and on its base, and compares the outcomes.
  */
-export function workProver(
-  deps: ProveDeps,
+export function createWorkProver(
+  deps: ProveWorkDeps,
 ): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
   // The last check run of each base commit. Results with the same base often end together, so one run serves
   // them all.

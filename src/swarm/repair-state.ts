@@ -2,14 +2,14 @@ import { applyCorrection } from "../domain/correct-record.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, ProjectRef, StoryProgress } from "../domain/generated/swarm-state.ts";
 import { judgeEndedAttempt } from "../domain/reconcile.ts";
-import { newSwarm, type SwarmState, withContainer, withRecord } from "../domain/swarm-state.ts";
+import { newSwarm, type SwarmState, withNewRecord, withReplacedRecord } from "../domain/swarm-state.ts";
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import { nullIfStateInvalid, type StateStore } from "../ports/state-store.ts";
-import { refuseIfOwned } from "./change-state.ts";
+import { throwIfSwarmOwned } from "./change-state.ts";
 import { type CheckStateDeps, checkState } from "./check-state.ts";
 
-export interface RepairDeps extends CheckStateDeps {
+export interface RepairStateDeps extends CheckStateDeps {
   readonly store: StateStore;
   readonly branchOf: (taskFilePath: string) => Promise<string | null>;
   /** Returns the project, as the project's identity file describes it now. */
@@ -49,10 +49,10 @@ export interface RepairRequest {
  * engine's labels and the journals.
  */
 export async function repairState(
-  deps: RepairDeps,
+  deps: RepairStateDeps,
   { worktree, rebound }: RepairRequest,
 ): Promise<RepairResult> {
-  await refuseIfOwned(deps);
+  await throwIfSwarmOwned(deps);
   if (rebound) await deps.rebind(rebound);
   const project = await deps.project();
   const scope = { projectId: project.id, worktree };
@@ -78,7 +78,7 @@ const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
  * Corrects a valid state by comparing it with the engine. Leaves out corrections that need work to be
  * collected.
  */
-async function correct(deps: RepairDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
+async function correct(deps: RepairStateDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
   const { reconciled, corrections, orphans } = await checkState(deps, scope);
   const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
   const recovered = (await withContainers(deps, { ...known, containers: [] }, strays)).containers;
@@ -117,7 +117,7 @@ function clash(a: ContainerRecord, b: ContainerRecord): boolean {
 }
 
 async function restoreOrRebuild(
-  deps: RepairDeps,
+  deps: RepairStateDeps,
   project: ProjectRef,
   scope: EngineScope,
 ): Promise<RepairResult> {
@@ -143,7 +143,10 @@ async function restoreOrRebuild(
  * Begins a new swarm in a copied project. The swarm in the state file and its containers belong to the
  * original project.
  */
-async function beginAnew({ store, newId, clock }: RepairDeps, project: ProjectRef): Promise<RepairResult> {
+async function beginAnew(
+  { store, newId, clock }: RepairStateDeps,
+  project: ProjectRef,
+): Promise<RepairResult> {
   const state = await store.replace(newSwarm(project, newId(), clock()));
   return { ...nothing, result: "begun anew", state };
 }
@@ -162,7 +165,7 @@ function commonestSwarm(containers: readonly LabelledContainer[]): string | null
 }
 
 async function withContainers(
-  deps: RepairDeps,
+  deps: RepairStateDeps,
   state: SwarmState,
   containers: readonly LabelledContainer[],
 ): Promise<SwarmState> {
@@ -173,12 +176,12 @@ async function withContainers(
     if (next.containers.some((record) => record.taskFilePath === taskFilePath)) continue;
     const journal = await deps.readJournal(state.swarmId, { containerName: container.name, taskFilePath });
     const branchName = (await deps.branchOf(taskFilePath)) ?? `recovered/${container.name}`;
-    next = withContainer(
+    next = withNewRecord(
       next,
       { containerName: container.name, containerId: container.containerId, taskFilePath, branchName },
       deps.clock(),
     );
-    next = withRecord(next, recovered(next, container, journal));
+    next = withReplacedRecord(next, recovered(next, container, journal));
   }
   return next;
 }

@@ -1,8 +1,8 @@
 import { reworkRequestFromProof } from "../domain/evidence.ts";
 import { planRetryAttempts } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer } from "../domain/swarm-state.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import { requireRecord } from "../domain/swarm-state.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 /**
  * Gives failed workers their next attempt; stopped workers continue their attempt. A completed story stays
@@ -15,20 +15,20 @@ export async function retryWorkers(
     work,
     clock,
     findProof,
-  }: Pick<SwarmDeps, "read" | "update" | "work" | "clock" | "findProof">,
+  }: Pick<SwarmOwnerDeps, "read" | "update" | "work" | "clock" | "findProof">,
   names: readonly string[],
 ): Promise<void> {
   if (names.length === 0) return;
   const state = await read();
   const lost = new Set<string>();
   for (const name of names)
-    for (const { commit } of findContainer(state, name).stories)
+    for (const { commit } of requireRecord(state, name).stories)
       if (commit !== null && !(await work.hasCommit(commit))) lost.add(commit);
   // If the proof of a worker failed, all its stories count as completed. So the story whose proof failed is
   // opened again.
   const reopened = new Map<string, string>();
   for (const name of names) {
-    const record = findContainer(state, name);
+    const record = requireRecord(state, name);
     if (record.reason?.code !== "PROOF_FAILED") continue;
     const proof = await findProof(workerSlug(record));
     const storyId = proof && reworkRequestFromProof(proof, record)?.storyId;

@@ -1,19 +1,19 @@
 import type { AdapterMessage } from "../domain/acp-messages.ts";
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEndedAttempt } from "../domain/reconcile.ts";
-import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { requireRecord, withStatus } from "../domain/swarm-state.ts";
 import { recordWithMessage } from "../domain/worker-record.ts";
 import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
 import type { StoryStartCommit } from "../ports/work-repository.ts";
-import { collectWork, publishWork, type StoredWork } from "./collect-work.ts";
-import { ensureContainer, removeWorker, stopWorker } from "./stand-up-worker.ts";
-import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+import { importStoredWork, publishWork, type StoredWork } from "./collect-work.ts";
+import { ensureContainerRuns, removeWorkerContainerAndVolumes, stopWorker } from "./stand-up-worker.ts";
+import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
-import { correctVerdictByProof, type ProofSignals, type Verdict } from "./with-proof.ts";
+import { correctVerdictByProof, type ProofSignals, type WorkerVerdict } from "./with-proof.ts";
 
 /** A request to end a worker's run before its task is done. */
-export interface Halt {
+export interface HaltRequest {
   readonly reason: string;
   /** The time in milliseconds that agents have to end by themselves. */
   readonly graceMs: number;
@@ -21,7 +21,7 @@ export interface Halt {
 
 /** How the owner controls a running worker. */
 export interface WorkerControl {
-  /** Aborted with a `Halt`: the owner asks the agent to stop. A resume can continue the worker later. */
+  /** Aborted with a `HaltRequest`: the owner asks the agent to stop. A resume can continue the worker later. */
   readonly halt: AbortSignal;
   /** Aborted to stop the worker at once, without waiting for a proof. */
   readonly stopNow: AbortSignal;
@@ -40,11 +40,11 @@ const maxUnwritten = 1_000;
  * the recorded state, so it continues what an earlier owner left unfinished.
  */
 export async function runWorker(
-  deps: SwarmDeps,
+  deps: SwarmOwnerDeps,
   worker: Worker,
   { halt, stopNow, onConversation }: WorkerControl,
 ): Promise<void> {
-  const container = await ensureContainer(deps, worker, halt);
+  const container = await ensureContainerRuns(deps, worker, halt);
   if (container === null) return failUnstarted(deps, worker);
   const { containerId, pausedMs } = container;
   const storedBy = storedWork();
@@ -88,7 +88,7 @@ export async function runWorker(
    * Cancels the conversation, and then unpauses the worker, because a paused adapter receives no messages.
    */
   async function askToStop(): Promise<void> {
-    await conversation.cancel(halt.reason as Halt);
+    await conversation.cancel(halt.reason as HaltRequest);
     await unpauseWorker(deps, await recordOf(deps, worker), (ms) => conversation.resumed(ms));
   }
 }
@@ -98,7 +98,7 @@ export async function runWorker(
  * imports stored work. Returns why an import failed; null if none failed.
  */
 async function replayJournal(
-  deps: SwarmDeps,
+  deps: SwarmOwnerDeps,
   worker: Worker,
   { containerId, storedBy }: ToCollect,
 ): Promise<Reason | null> {
@@ -117,12 +117,12 @@ async function replayJournal(
   if (lastSeq !== record.lastSeq)
     await deps.change(worker.name, (now) => ({ ...now, stories, storyProgress, usage, lastSeq }));
   for (const stored of unfinished) {
-    const failure = await collectWork(deps, worker, { ...stored, containerId });
+    const failure = await importStoredWork(deps, worker, { ...stored, containerId });
     if (failure !== null) return failure;
   }
   return newest === null || newest.commit === record.collected?.commit
     ? null
-    : collectWork(deps, worker, { ...newest, containerId });
+    : importStoredWork(deps, worker, { ...newest, containerId });
 }
 
 interface ConversationResult {
@@ -133,7 +133,7 @@ interface ConversationResult {
 
 /** Processes the messages of a conversation until its end. Imports stored bundles while the container runs. */
 async function runConversation(
-  deps: SwarmDeps,
+  deps: SwarmOwnerDeps,
   worker: Worker,
   conversation: Conversation,
   { containerId, storedBy }: ToCollect,
@@ -182,7 +182,7 @@ async function runConversation(
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
     deps.crashPoint("after-checkpoint-before-collect");
-    failure = await collectWork(deps, worker, { ...stored, containerId });
+    failure = await importStoredWork(deps, worker, { ...stored, containerId });
     // Asks the agent to stop: work that cannot be imported is useless.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
   }
@@ -217,7 +217,7 @@ function storedWork(): ToCollect["storedBy"] {
 
 /** Records the end of a worker, and then stops or removes its container. */
 async function settle(
-  deps: SwarmDeps,
+  deps: SwarmOwnerDeps,
   worker: Worker,
   { end, isAllHere }: ConversationResult,
   signals: ProofSignals,
@@ -252,11 +252,11 @@ async function settle(
   // With proofs, the home volume stays: a later rework may return the result to its agent, which needs its
   // conversation there.
   const withHome = verdict.status === "completed" && deps.prove === null;
-  await removeWorker(deps, worker, { withHome, halt: signals.halt });
+  await removeWorkerContainerAndVolumes(deps, worker, { withHome, halt: signals.halt });
 }
 
 /** Returns the reason why a worker's network access has ended for good; null if it has not. */
-function accessEndReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason | null {
+function accessEndReason({ networkAccess }: SwarmOwnerDeps, { slug }: Worker): Reason | null {
   const accessEnded = networkAccess.accessEnded(slug);
   return accessEnded.aborted ? (accessEnded.reason as Reason) : null;
 }
@@ -265,15 +265,15 @@ function accessEndReason({ networkAccess }: SwarmDeps, { slug }: Worker): Reason
  * Replaces the reason of a failure if the worker's network access had ended, because the agent's own errors
  * only follow from that end.
  */
-function withAccessEnd(verdict: Verdict, reason: Reason | null): Verdict {
+function withAccessEnd(verdict: WorkerVerdict, reason: Reason | null): WorkerVerdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
 }
 
 /** Records the failure of a worker that could not start because its network access had ended for good. */
-async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
+async function failUnstarted(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
   const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
-  if (reason === null || isTerminal(status)) return;
+  if (reason === null || isTerminalStatus(status)) return;
   deps.emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await deps.change(worker.name, (now) => withStatus(now, "failed", reason, deps.clock()));
 }
@@ -282,7 +282,7 @@ async function failUnstarted(deps: SwarmDeps, worker: Worker): Promise<void> {
  * Judges how a worker ended. Whatever its final message says, a worker counts as completed only if every
  * story is completed and its last commit was collected.
  */
-function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): Verdict {
+function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): WorkerVerdict {
   switch (end.kind) {
     case "completion": {
       const { status, head } = end.message.payload;
@@ -331,6 +331,6 @@ function failureOf({ stories }: ContainerRecord): Reason {
   return { code: first.reason.code, message: `${first.id}: ${first.reason.message}${more}` };
 }
 
-async function recordOf(deps: SwarmDeps, { name }: Worker): Promise<ContainerRecord> {
-  return findContainer(await deps.read(), name);
+async function recordOf(deps: SwarmOwnerDeps, { name }: Worker): Promise<ContainerRecord> {
+  return requireRecord(await deps.read(), name);
 }

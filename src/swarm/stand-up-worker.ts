@@ -1,11 +1,11 @@
 import { SwarmError } from "../domain/errors.ts";
-import { findContainer, withStatus } from "../domain/swarm-state.ts";
+import { requireRecord, withStatus } from "../domain/swarm-state.ts";
 import { earlierContainerNames, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import type { NetworkConnection } from "./doors.ts";
 import { removeWithoutTimeout } from "./remove-slowly.ts";
-import type { SwarmDeps, Worker } from "./swarm-deps.ts";
-import { workerContainer } from "./worker-container.ts";
+import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import { workerContainerSpec } from "./worker-container.ts";
 
 const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
@@ -20,15 +20,15 @@ export interface RunningContainer {
  * Ensures that a worker's container runs: starts the existing container, or creates one that reuses existing
  * volumes. Returns null if the worker must not start any more, or if its container is lost.
  */
-export async function ensureContainer(
-  deps: SwarmDeps,
+export async function ensureContainerRuns(
+  deps: SwarmOwnerDeps,
   worker: Worker,
   halt: AbortSignal,
 ): Promise<RunningContainer | null> {
   const { containers, change, clock, crashPoint } = deps;
   const facts = await containers.inspect(worker.name, undefined, deps.signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
-  const isRecorded = findContainer(await deps.read(), worker.name).containerId !== null;
+  const isRecorded = requireRecord(await deps.read(), worker.name).containerId !== null;
   const wasMade = facts !== null || isRecorded;
   // After a halt, no container starts. The exception is a worker whose budget is used up, because its journal
   // may have unread messages.
@@ -44,7 +44,7 @@ export async function ensureContainer(
   }
   const id = facts?.id ?? (network && (await makeContainer(deps, worker, network)));
   if (id === null || !mayGoOn()) return null;
-  const { paused } = findContainer(await deps.read(), worker.name);
+  const { paused } = requireRecord(await deps.read(), worker.name);
   const now = clock().getTime();
   const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
   // A container that this call created was never paused.
@@ -63,16 +63,20 @@ export async function ensureContainer(
   return { containerId: id, pausedMs };
 }
 
-async function makeContainer(deps: SwarmDeps, worker: Worker, network: NetworkConnection): Promise<string> {
+async function makeContainer(
+  deps: SwarmOwnerDeps,
+  worker: Worker,
+  network: NetworkConnection,
+): Promise<string> {
   const { containers, volumes, change, clock, signal, crashPoint } = deps;
-  const record = findContainer(await deps.read(), worker.name);
+  const record = requireRecord(await deps.read(), worker.name);
   await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
   crashPoint("after-creating-before-create");
   const marks = labelsOf(deps, worker, record.attempt);
   const homeVolume = homeVolumeName(worker.name);
   for (const volume of [worker.name, homeVolume]) await volumes.create(volume, marks, signal);
   const { id } = await containers.create(
-    workerContainer({
+    workerContainerSpec({
       ...{
         name: worker.name,
         homeVolume,
@@ -98,7 +102,7 @@ async function makeContainer(deps: SwarmDeps, worker: Worker, network: NetworkCo
  * idempotent.
  */
 async function giveRepository(
-  { commits, channel, crashPoint, signal }: SwarmDeps,
+  { commits, channel, crashPoint, signal }: SwarmOwnerDeps,
   { request, base }: Worker,
   id: string,
 ): Promise<void> {
@@ -112,9 +116,9 @@ async function giveRepository(
  * Returns whether a recorded container is gone together with the volume of its journal. If so, records the
  * failure.
  */
-async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
+async function isLost(deps: SwarmOwnerDeps, worker: Worker): Promise<boolean> {
   const { volumes, read, change, clock, emit } = deps;
-  const record = findContainer(await read(), worker.name);
+  const record = requireRecord(await read(), worker.name);
   if (record.containerId === null) return false;
   const present = await volumes.list(labelsOf(deps, worker, record.attempt), deps.signal);
   if (present.includes(worker.name)) return false;
@@ -130,7 +134,7 @@ async function isLost(deps: SwarmDeps, worker: Worker): Promise<boolean> {
 }
 
 /** Stops a worker's container, but keeps the container and its volumes for inspection. */
-export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
+export async function stopWorker(deps: SwarmOwnerDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.networkAccess.close(worker, { isGone: false });
@@ -138,7 +142,7 @@ export async function stopWorker(deps: SwarmDeps, worker: Pick<Worker, "name" | 
 
 /** Stops a worker's container. Ignores expected errors, such as an engine that does not answer. */
 export async function stopContainer(
-  { containers, signal }: Pick<SwarmDeps, "containers" | "signal">,
+  { containers, signal }: Pick<SwarmOwnerDeps, "containers" | "signal">,
   { name }: Pick<Worker, "name">,
 ): Promise<void> {
   await containers.stop(name, { graceMs: stopMs }, signal).catch((error: unknown) => {
@@ -147,8 +151,8 @@ export async function stopContainer(
 }
 
 /** Removes the container and volumes of a worker whose work has been imported. */
-export async function removeWorker(
-  { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmDeps,
+export async function removeWorkerContainerAndVolumes(
+  { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmOwnerDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,
   { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
@@ -171,7 +175,7 @@ export async function removeWorker(
 }
 
 async function isAnyThere(
-  containers: SwarmDeps["containers"],
+  containers: SwarmOwnerDeps["containers"],
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -180,7 +184,7 @@ async function isAnyThere(
 }
 
 function labelsOf(
-  { projectId, worktree, swarmId }: Pick<SwarmDeps, "projectId" | "worktree" | "swarmId">,
+  { projectId, worktree, swarmId }: Pick<SwarmOwnerDeps, "projectId" | "worktree" | "swarmId">,
   { task }: Worker,
   attempt: number,
 ): Record<string, string> {

@@ -1,7 +1,7 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { withRecord, withStatus } from "../domain/swarm-state.ts";
+import { withReplacedRecord, withStatus } from "../domain/swarm-state.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
@@ -25,7 +25,7 @@ export async function steerUnownedSwarm(
   names: readonly string[],
 ): Promise<SwarmState> {
   const targets = (await deps.store.read()).containers.filter(
-    ({ containerName, status }) => names.includes(containerName) && !isTerminal(status),
+    ({ containerName, status }) => names.includes(containerName) && !isTerminalStatus(status),
   );
   const failures: unknown[] = [];
   // Continues with the other workers if the command fails for one worker.
@@ -50,7 +50,9 @@ async function steer(
   const now = clock();
   await store.update((state) => {
     const record = state.containers.find(({ containerName }) => containerName === name);
-    return record && !isTerminal(record.status) ? withRecord(state, steered(record, command, now)) : state;
+    return record && !isTerminalStatus(record.status)
+      ? withReplacedRecord(state, steered(record, command, now))
+      : state;
   });
 }
 

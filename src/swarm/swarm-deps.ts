@@ -31,7 +31,7 @@ export interface SwarmEvent {
 }
 
 /** The dependencies of the owner of a swarm. */
-export interface SwarmDeps {
+export interface SwarmOwnerDeps {
   readonly swarmId: string;
   readonly projectId: string;
   readonly worktree: string;
@@ -53,7 +53,7 @@ export interface SwarmDeps {
   /** Changes the record of one worker. The change is durable when the promise resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   /** Changes the record of one worker after a short delay, in one write with the changes of other workers. */
-  readonly changeSoon: SwarmDeps["change"];
+  readonly changeSoon: SwarmOwnerDeps["change"];
   /** Changes the state of the swarm. The change is durable when the promise resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
   /** Adds the outcome of a task to the ledger, under the checksum of the task's file. */

@@ -1,5 +1,5 @@
-import { cleanText } from "../domain/clean-text.ts";
-import { isTerminal } from "../domain/container-status.ts";
+import { sanitizeText } from "../domain/clean-text.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import {
   findSetAsideResult,
@@ -12,10 +12,13 @@ import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { hasCheckFailedOnBase } from "../domain/merge-words.ts";
 import { planReworkAttempts, type ReworkFacts } from "../domain/next-attempt.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { findContainer } from "../domain/swarm-state.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import { requireRecord } from "../domain/swarm-state.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
-type ReworkDeps = Pick<SwarmDeps, "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal">;
+type ReworkDeps = Pick<
+  SwarmOwnerDeps,
+  "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal"
+>;
 
 export interface WorkersToRework {
   /** The names of the workers to rework. */
@@ -42,7 +45,7 @@ export async function reworkWorkers(
       reason: "the branch does not exist; `swarm merge` creates the integration branch",
     });
   const state = await deps.read();
-  const records = names.map((name) => findContainer(state, name));
+  const records = names.map((name) => requireRecord(state, name));
   // Checks all records before it changes any of them.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
   const startByName = new Map<string, ReworkFacts>();
@@ -66,7 +69,7 @@ async function startRework(
   const { collected, attempt, branchName, baseCommit } = record;
   if (collected === null) return null;
   const slug = workerSlug(record);
-  const message = `Merge ${cleanText(branch)} into ${cleanText(branchName)}\n\nWorker ${slug} continues from this commit.\n`;
+  const message = `Merge ${sanitizeText(branch)} into ${sanitizeText(branchName)}\n\nWorker ${slug} continues from this commit.\n`;
   const containsBase = await work.isAncestor(base, collected.commit, signal);
   const merged = containsBase
     ? { commit: collected.commit, conflicts: [] }
@@ -104,7 +107,7 @@ function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
 }
 
 async function refuseUseless(
-  { work, signal }: Pick<SwarmDeps, "work" | "signal">,
+  { work, signal }: Pick<SwarmOwnerDeps, "work" | "signal">,
   record: ContainerRecord,
   { base, branch }: { readonly base: string; readonly branch: string },
 ): Promise<void> {
@@ -113,7 +116,7 @@ async function refuseUseless(
   const refuse = (why: string): never => {
     throw new SwarmError("USAGE", { message: `${worker} cannot continue from ${branch}: ${why}` });
   };
-  if (!isTerminal(status)) refuse(`the worker is ${status}`);
+  if (!isTerminalStatus(status)) refuse(`the worker is ${status}`);
   if (collected === null || collected.commit === baseCommit) return refuse("the worker has no result");
   if (await work.isAncestor(collected.commit, base, signal))
     refuse("the branch already contains the worker's result");

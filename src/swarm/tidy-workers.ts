@@ -1,17 +1,17 @@
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { reportedStatus } from "../domain/told-status.ts";
+import { adapterReportedStatus } from "../domain/told-status.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
-import { removeWorker } from "./stand-up-worker.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import { removeWorkerContainerAndVolumes } from "./stand-up-worker.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 /**
  * Finishes interrupted removals of ended workers. Skips a worker if its final message is not in the host's
  * journal, or if stored work was not imported.
  */
-export async function finishRemovals(deps: SwarmDeps): Promise<void> {
+export async function finishInterruptedRemovals(deps: SwarmOwnerDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
   const marks = { [labels.project]: projectId, [labels.swarm]: swarmId, [labels.role]: "worker" };
   const left = new Set(await volumes.list(marks, signal));
@@ -24,16 +24,16 @@ export async function finishRemovals(deps: SwarmDeps): Promise<void> {
       (await containers.inspect(name, undefined, signal)) !== null;
     if (!isThere || !(await isAllHere(deps, record))) continue;
     const worker = { name, slug: workerSlug(record) };
-    await removeWorker(deps, worker, { withHome: status === "completed" && deps.prove === null }).catch(
-      (error: unknown) => {
-        if (!(error instanceof SwarmError)) throw error;
-        deps.emit({
-          event: "kept",
-          worker: worker.slug,
-          reason: { code: error.code, message: error.message },
-        });
-      },
-    );
+    await removeWorkerContainerAndVolumes(deps, worker, {
+      withHome: status === "completed" && deps.prove === null,
+    }).catch((error: unknown) => {
+      if (!(error instanceof SwarmError)) throw error;
+      deps.emit({
+        event: "kept",
+        worker: worker.slug,
+        reason: { code: error.code, message: error.message },
+      });
+    });
   }
 }
 
@@ -41,7 +41,7 @@ export async function finishRemovals(deps: SwarmDeps): Promise<void> {
  * Returns whether the host's journal ends with the outcome in the worker's record, and the newest stored
  * commit was imported.
  */
-async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promise<boolean> {
+async function isAllHere({ channel }: SwarmOwnerDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;
   const { attempt, collected } = record;
@@ -49,5 +49,5 @@ async function isAllHere({ channel }: SwarmDeps, record: ContainerRecord): Promi
     end = message.type === "completion" ? message.payload.status : message.type === "error" ? "failed" : null;
     if (message.type === "checkpoint" && message.payload.bundle !== null) stored = message.payload.commit;
   }
-  return end === reportedStatus(record) && (stored === null || stored === collected?.commit);
+  return end === adapterReportedStatus(record) && (stored === null || stored === collected?.commit);
 }

@@ -1,6 +1,6 @@
 import { formatLocation } from "../domain/place.ts";
 import { explainSettings, type Settings, type SettingsFile } from "../domain/settings.ts";
-import { findTrustNeeds } from "../domain/trust.ts";
+import { findFieldsNeedingTrust } from "../domain/trust.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
 import type { FileContent, TaskFolder, TrustFile } from "../ports/project-files.ts";
 
@@ -74,7 +74,7 @@ async function tasksToTrust(
     fileNames.map(async (name) => {
       const { path, realPath, sha256, bytes } = await folder.read(name);
       const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
-      const asks = findTrustNeeds(document, settings).map(
+      const asks = findFieldsNeedingTrust(document, settings).map(
         ({ pointer, why }) => `${formatLocation(locationOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
       );
       return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };

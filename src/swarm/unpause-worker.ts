@@ -1,9 +1,9 @@
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import type { SwarmDeps } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 /** Unpauses the container of a paused worker, and reports the length of the pause to the worker's adapter. */
 export async function unpauseWorker(
-  { containers, change, clock, signal }: Pick<SwarmDeps, "containers" | "change" | "clock" | "signal">,
+  { containers, change, clock, signal }: Pick<SwarmOwnerDeps, "containers" | "change" | "clock" | "signal">,
   { containerName: name, paused }: ContainerRecord,
   resumed: (pausedMs: number) => Promise<void>,
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { isTerminal } from "../domain/container-status.ts";
+import { isTerminalStatus } from "../domain/container-status.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { Lock } from "../ports/lock.ts";
@@ -23,11 +23,11 @@ export interface WaitRequest {
  * How a wait ended. `unowned`: no owner runs the swarm. `replaced`: a new swarm has taken the place of this
  * one.
  */
-export type WaitEnd = "ended" | "timeout" | "unowned" | "replaced";
+export type WaitEndReason = "ended" | "timeout" | "unowned" | "replaced";
 
 /** How a wait ended, with the state of the workers at that time. */
 export interface WaitResult {
-  readonly end: WaitEnd;
+  readonly end: WaitEndReason;
   readonly state: SwarmState;
   readonly workers: readonly ContainerRecord[];
 }
@@ -44,7 +44,7 @@ export async function waitForWorkers(
   let last = await store.read();
   const reported = new Set<string>();
   const over = new AbortController();
-  const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>();
+  const { promise, resolve, reject } = Promise.withResolvers<WaitEndReason>();
 
   const poll = async (): Promise<void> => {
     // Reads the lock before the state. If the owner has ended by then, the state holds its last writes.
@@ -55,11 +55,11 @@ export async function waitForWorkers(
     last = state;
     const workers = chosenIn(state, slugs);
     for (const record of workers) {
-      if (!isTerminal(record.status) || reported.has(record.containerName)) continue;
+      if (!isTerminalStatus(record.status) || reported.has(record.containerName)) continue;
       reported.add(record.containerName);
       onEnded(record);
     }
-    if (workers.every(({ status }) => isTerminal(status))) {
+    if (workers.every(({ status }) => isTerminalStatus(status))) {
       // A running owner may still start another attempt of a failed worker. If it does not, it ends.
       const isFinal = slugs !== null || !isOwned || workers.every(({ status }) => status === "completed");
       if (isFinal) resolve("ended");

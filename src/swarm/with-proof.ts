@@ -1,17 +1,17 @@
 import type { ProofReport } from "../domain/generated/proof.ts";
 import type { Reason } from "../domain/generated/swarm-state.ts";
-import { findContainer } from "../domain/swarm-state.ts";
-import type { Halt } from "./run-worker.ts";
-import type { SwarmDeps, Worker } from "./swarm-deps.ts";
+import { requireRecord } from "../domain/swarm-state.ts";
+import type { HaltRequest } from "./run-worker.ts";
+import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
-export interface Verdict {
+export interface WorkerVerdict {
   readonly status: "completed" | "failed" | "stopped";
   readonly reason: Reason | null;
 }
 
 /** The signals that end the wait for a proof. */
 export interface ProofSignals {
-  /** Aborted with a `Halt`: the wait ends after the grace time of the halt. */
+  /** Aborted with a `HaltRequest`: the wait ends after the grace time of the halt. */
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
 }
@@ -21,13 +21,13 @@ export interface ProofSignals {
  * sandboxes where no agent ever ran, so they outweigh the report of the worker's own sandbox.
  */
 export async function correctVerdictByProof(
-  deps: SwarmDeps,
+  deps: SwarmOwnerDeps,
   worker: Worker,
-  judged: Verdict,
+  judged: WorkerVerdict,
   { halt, stopNow }: ProofSignals,
-): Promise<Verdict> {
+): Promise<WorkerVerdict> {
   if (deps.prove === null) return judged;
-  const { collected, attempt } = findContainer(await deps.read(), worker.name);
+  const { collected, attempt } = requireRecord(await deps.read(), worker.name);
   const result = { commit: collected?.commit ?? worker.base, attempt };
   using ending = endOfWaiting(deps, halt, stopNow);
   let proof: ProofReport;
@@ -52,13 +52,13 @@ export async function correctVerdictByProof(
 
 /** Returns a signal that ends the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */
 function endOfWaiting(
-  { signal, timing }: SwarmDeps,
+  { signal, timing }: SwarmOwnerDeps,
   halt: AbortSignal,
   stopNow: AbortSignal,
 ): Disposable & { readonly signal: AbortSignal } {
   const [late, done] = [new AbortController(), new AbortController()];
   const wait = (): void => {
-    const { graceMs } = halt.reason as Halt;
+    const { graceMs } = halt.reason as HaltRequest;
     void timing.wait(graceMs, done.signal).then(
       () => late.abort(),
       () => {},

@@ -1,7 +1,7 @@
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import type { NetworkConnection } from "./doors.ts";
 
-export interface WorkerContainer {
+export interface WorkerContainerInput {
   /**
    * The name of the container and of its journal volume: `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from
    * the second attempt on.
@@ -28,7 +28,7 @@ export interface WorkerContainer {
  * Returns the spec of a worker's container. Its supervisor runs as root with three capabilities and keeps the
  * journal in a separate volume. All other programs run as the agent's user, without capabilities.
  */
-export function workerContainer(worker: WorkerContainer): ContainerSpec {
+export function workerContainerSpec(worker: WorkerContainerInput): ContainerSpec {
   const { name, homeVolume, labels, image, runtime, network: connection, limits, tmpBytes } = worker;
   return {
     ...{ name, labels, image, runtime, network: connection.network, limits, tmpBytes },

@@ -7,7 +7,7 @@ import { beforeAll, expect, inject } from "vitest";
 import type { Notice } from "../../src/domain/generated/notice.ts";
 import type { AgentChoice } from "../../src/domain/generated/tasks.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { writeTask } from "../fakes/folders.ts";
@@ -232,7 +232,7 @@ test("what the model's API answers comes to the agents as it is: they go on, or 
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Notice);
-  for (const notice of notices) expect(await findViolations("notice", notice)).toEqual([]);
+  for (const notice of notices) expect(await findSchemaViolations("notice", notice)).toEqual([]);
   // A person hears of a key that is refused while the others go on.
   expect(notices.map(({ event }) => event)).toEqual(["needs-you", "needs-you", "ended"]);
   expect(

@@ -1,8 +1,8 @@
-import type { AgentActivity, AgentProgram, TurnContext, TurnUsage } from "../../adapter/agents/agent.ts";
+import type { AgentActivity, AgentProgram, TurnSandbox, TurnUsage } from "../../adapter/agents/agent.ts";
 import type { Containers, Execution } from "../../src/ports/containers.ts";
 import { runIn } from "./stand-in.ts";
 
-export interface RealTools extends TurnContext {
+export interface RealTools extends TurnSandbox {
   readonly activities: readonly AgentActivity[];
   readonly usages: readonly TurnUsage[];
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SwarmPlan } from "../../src/domain/plan.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { test as base, writeTask } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
 import { type Finished, swarm } from "../fakes/swarm-command.ts";
@@ -145,7 +145,7 @@ describe("the plan", () => {
 
     const plan: SwarmPlan = JSON.parse(stdout);
     expect({ exit, stderr }).toMatchObject({ exit: 0 });
-    expect(await findViolations("plan", plan)).toEqual([]);
+    expect(await findSchemaViolations("plan", plan)).toEqual([]);
     expect(plan).toMatchObject({
       network: "agents",
       credentials: [{ agent: "claude", variables: ["ANTHROPIC_API_KEY"] }],
@@ -161,7 +161,7 @@ describe("the plan", () => {
 
     const plan: SwarmPlan = JSON.parse(stdout);
     expect({ exit, stderr }).toMatchObject({ exit: 0 });
-    expect(await findViolations("plan", plan)).toEqual([]);
+    expect(await findSchemaViolations("plan", plan)).toEqual([]);
     expect(plan).toMatchObject({
       ...{ network: "gateway", credentials: [] },
       reach: [

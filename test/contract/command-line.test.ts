@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test as plainTest } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { test as base, writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
@@ -134,7 +134,7 @@ describe("the command line", () => {
     const { exit, stdout } = await swarm("state", "status", "--json");
 
     expect(exit).toBe(2);
-    expect(await findViolations("error", JSON.parse(stdout))).toEqual([]);
+    expect(await findSchemaViolations("error", JSON.parse(stdout))).toEqual([]);
     expect(JSON.parse(stdout).error).toMatchObject({ code: "STATE_MISSING", hint: expect.any(String) });
   });
 
@@ -360,7 +360,7 @@ describe("swarm init and plan", () => {
       "written",
     ]);
     expect(plan, plan.stderr).toMatchObject({ exit: 0 });
-    expect(await findViolations("plan", JSON.parse(plan.stdout))).toEqual([]);
+    expect(await findSchemaViolations("plan", JSON.parse(plan.stdout))).toEqual([]);
     expect(JSON.parse(plan.stdout).tasks).toHaveLength(1);
     expect(git(repository, "status", "--porcelain", "--untracked-files=all")).toMatch(
       /^(\?\? \.aimi\/(\.gitignore|config\.json|tasks\/.*-example-tasks\.json)\n){3}$/,

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 import { test } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
 
@@ -38,10 +38,10 @@ describe("a commit, as git's objects have it", () => {
     const first = git(repository, "rev-parse", "HEAD").trim();
     const second = commitAll(repository);
 
-    expect(await commitReader(join(folder, "empty")).head()).toBeNull();
-    expect(await commitReader(repository).head()).toBe(second);
+    expect(await createCommitReader(join(folder, "empty")).head()).toBeNull();
+    expect(await createCommitReader(repository).head()).toBe(second);
     git(repository, "checkout", "--quiet", "--detach", first);
-    expect(await commitReader(repository).head()).toBe(first);
+    expect(await createCommitReader(repository).head()).toBe(first);
   });
 
   test("has files, programs, links and submodules, whatever they are called", async ({
@@ -62,7 +62,7 @@ describe("a commit, as git's objects have it", () => {
     );
     const commit = commitAll(repository);
 
-    const files = await commitReader(repository).files(commit);
+    const files = await createCommitReader(repository).files(commit);
 
     const kinds = Object.fromEntries(files.map(({ path, kind }) => [path, kind]));
     expect(kinds).toEqual({
@@ -82,7 +82,7 @@ describe("a commit, as git's objects have it", () => {
     git(repository, "add", "--all");
     rmSync(join(repository, "README.md"));
 
-    const reader = commitReader(join(repository, "deep"));
+    const reader = createCommitReader(join(repository, "deep"));
     const files = await reader.files(commit);
 
     expect(files.map(({ path }) => path)).toEqual(["README.md", "deep/er/file.txt"]);
@@ -100,7 +100,7 @@ describe("a commit, as git's objects have it", () => {
     write(repository, "empty", "");
     write(repository, "large", Buffer.alloc(3_000_000, 7));
     const commit = commitAll(repository);
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
     const id = new Map((await reader.files(commit)).map((file) => [file.path, file.id]));
     const ask = ["large", "empty", "binary", "empty"].map((path) => id.get(path) ?? "");
 
@@ -113,7 +113,7 @@ describe("a commit, as git's objects have it", () => {
 
   test("whose object is missing is an error that names it", async ({ repository }) => {
     const commit = commitAll(repository);
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
     const [file] = await reader.files(commit);
     const id = file?.id ?? "";
     rmSync(join(repository, ".git/objects", id.slice(0, 2), id.slice(2)));
@@ -139,7 +139,7 @@ describe("a commit, as git's objects have it", () => {
     const other = commitAll(repository, "The other");
     git(repository, "replace", original, other);
 
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
     await using bundle = await reader.bundle(original, "workspace");
 
     expect((await reader.files(original)).map(({ path }) => path)).toEqual(["README.md"]);
@@ -152,7 +152,7 @@ describe("a commit, as git's objects have it", () => {
     write(repository, "file.txt", "content");
     const commit = commitAll(repository, "With long ids");
 
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
     const [file] = await reader.files(commit);
     await using bundle = await reader.bundle(commit, "workspace");
 
@@ -173,7 +173,7 @@ describe("a bundle", () => {
     git(repository, "checkout", "--quiet", "other");
     commitAll(repository, "Elsewhere");
 
-    await using bundle = await commitReader(repository).bundle(commit, "workspace");
+    await using bundle = await createCommitReader(repository).bundle(commit, "workspace");
 
     expect(git(folder, "bundle", "list-heads", bundle.file)).toBe(`${commit} refs/heads/workspace\n`);
     expect(historyIn(bundle.file, folder)).toEqual(["Second", "Begin"]);
@@ -188,7 +188,7 @@ describe("a bundle", () => {
     vi.stubEnv("TMPDIR", temporary);
     const commit = commitAll(repository);
     const before = [git(repository, "for-each-ref"), git(repository, "count-objects", "--verbose")];
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
 
     const bundle = await reader.bundle(commit, "workspace");
     expect(statSync(bundle.file).size).toBeGreaterThan(0);
@@ -208,7 +208,7 @@ describe("a bundle", () => {
     const commit = commitAll(linked, "On the side");
     commitAll(repository, "In the middle");
 
-    const reader = commitReader(linked);
+    const reader = createCommitReader(linked);
     await using bundle = await reader.bundle((await reader.head()) ?? "", "workspace");
 
     expect(await reader.head()).toBe(commit);
@@ -223,7 +223,7 @@ describe("a bundle", () => {
     git(folder, "clone", "--quiet", "--shared", repository, borrowing);
     const commit = commitAll(borrowing, "Own");
 
-    await using bundle = await commitReader(borrowing).bundle(commit, "workspace");
+    await using bundle = await createCommitReader(borrowing).bundle(commit, "workspace");
 
     expect(historyIn(bundle.file, folder)).toEqual(["Own", "Begin"]);
   });
@@ -240,7 +240,7 @@ describe("a bundle", () => {
     );
     chmodSync(hook, 0o755);
 
-    await using bundle = await commitReader(repository).bundle(commit, "workspace");
+    await using bundle = await createCommitReader(repository).bundle(commit, "workspace");
 
     expect(statSync(bundle.file).size).toBeGreaterThan(0);
   });
@@ -258,7 +258,7 @@ describe("the repository", () => {
     vi.stubEnv("GIT_INDEX_FILE", join(other, ".git/index"));
     vi.stubEnv("GIT_OBJECT_DIRECTORY", join(other, ".git/objects"));
 
-    const reader = commitReader(repository);
+    const reader = createCommitReader(repository);
     const head = await reader.head();
     const bundle = await reader.bundle(commit, "workspace");
 
@@ -274,8 +274,8 @@ describe("the repository", () => {
     const shallow = join(folder, "shallow");
     git(folder, "clone", "--quiet", "--depth=1", `file://${repository}`, shallow);
 
-    expect(await commitReader(repository).isShallow()).toBe(false);
-    expect(await commitReader(shallow).isShallow()).toBe(true);
+    expect(await createCommitReader(repository).isShallow()).toBe(false);
+    expect(await createCommitReader(shallow).isShallow()).toBe(true);
   });
 
   test("that is a partial clone gives no bundle, and the reason says what to do", async ({
@@ -290,7 +290,7 @@ describe("the repository", () => {
     const partial = join(folder, "partial");
     git(folder, "clone", "--quiet", "--filter=blob:none", `file://${repository}`, partial);
 
-    const reader = commitReader(partial);
+    const reader = createCommitReader(partial);
 
     await expect(reader.bundle(commit, "workspace")).rejects.toMatchObject({
       code: "GIT_FAILED",
@@ -305,12 +305,12 @@ describe("the repository", () => {
     folder,
     repository,
   }) => {
-    await expect(commitReader(folder).head()).rejects.toMatchObject({
+    await expect(createCommitReader(folder).head()).rejects.toMatchObject({
       code: "GIT_FAILED",
       message: expect.stringContaining("not a git repository"),
     });
     vi.stubEnv("PATH", folder);
-    await expect(commitReader(repository).head()).rejects.toMatchObject({
+    await expect(createCommitReader(repository).head()).rejects.toMatchObject({
       code: "GIT_FAILED",
       message: expect.stringContaining("git is not installed"),
     });

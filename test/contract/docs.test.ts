@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test as plain } from "vitest";
 import { type ContainerStatus, canChangeStatus } from "../../src/domain/container-status.ts";
-import { catalogue } from "../../src/domain/error-catalogue.ts";
+import { errorCatalogue } from "../../src/domain/error-catalogue.ts";
 import { exitCodes } from "../../src/domain/exit-codes.ts";
 import { parseSettings, parseTaskFile } from "../../src/schema/read-document.ts";
 import { test, writeTask } from "../fakes/folders.ts";
@@ -107,7 +107,7 @@ describe("the pages", () => {
     );
 
     expect(Object.fromEntries(rows)).toEqual(
-      Object.fromEntries(Object.entries(catalogue).map(([code, { exitCode }]) => [code, exitCode])),
+      Object.fromEntries(Object.entries(errorCatalogue).map(([code, { exitCode }]) => [code, exitCode])),
     );
     for (const exit of Object.values(exitCodes))
       expect(textOf("docs/errors.md")).toMatch(new RegExp(`^\\| ${exit} \\|`, "m"));

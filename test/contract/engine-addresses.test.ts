@@ -1,13 +1,13 @@
 import Docker from "dockerode";
 import { describe, expect, vi } from "vitest";
 import { createEngineCaller } from "../../src/docker/call-engine.ts";
-import { type DockerDeps, dockerContainers } from "../../src/docker/docker-containers.ts";
+import { type DockerContainersDeps, dockerContainers } from "../../src/docker/docker-containers.ts";
 import { dockerImages } from "../../src/docker/docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "../../src/docker/docker-networks.ts";
-import { dockerodeAt } from "../../src/docker/dockerode-at.ts";
+import { createDockerodeClient } from "../../src/docker/dockerode-at.ts";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
-import type { OpenEngine } from "../../src/ports/engine.ts";
+import type { ConnectedEngine } from "../../src/ports/engine.ts";
 import type { ContainerPauseLock } from "../../src/ports/pause-gate.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { test } from "../fakes/folders.ts";
@@ -17,9 +17,9 @@ const open: AsyncDisposable = { async [Symbol.asyncDispose]() {} };
 const gate: ContainerPauseLock = { lockForStart: async () => open, lockForPause: async () => open };
 
 /** The port over a dockerode that was told only where the engine is. */
-function plainly(endpoint: string): OpenEngine {
+function plainly(endpoint: string): ConnectedEngine {
   const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
-  const deps: DockerDeps = {
+  const deps: DockerContainersDeps = {
     ...{ docker, endpoint, gate },
     call: createEngineCaller({ docker, endpoint, killStartingPrograms: async () => 0 }),
   };
@@ -31,7 +31,7 @@ function plainly(endpoint: string): OpenEngine {
   };
 }
 
-const guarded = (endpoint: string): OpenEngine =>
+const guarded = (endpoint: string): ConnectedEngine =>
   openDockerEngine(endpoint, { gate, killStartingPrograms: async () => 0 });
 
 async function readAll(pieces: AsyncIterable<unknown>): Promise<void> {
@@ -43,7 +43,7 @@ const terminal = { command: ["true"], columns: 80, rows: 24 };
 const good = "aimi-x";
 
 /** Each verb that an id or a name goes into as a part of the address. */
-const inAddresses: Record<string, (engine: OpenEngine, id: string) => Promise<unknown>> = {
+const inAddresses: Record<string, (engine: ConnectedEngine, id: string) => Promise<unknown>> = {
   "containers.start": ({ containers }, id) => containers.start(id),
   "containers.stop": ({ containers }, id) => containers.stop(id, { graceMs: 0 }),
   "containers.pause": ({ containers }, id) => containers.pause(id),
@@ -68,7 +68,7 @@ const inAddresses: Record<string, (engine: OpenEngine, id: string) => Promise<un
 };
 
 /** Each verb that sends one in a search or a body. */
-const elsewhere: Record<string, (engine: OpenEngine, id: string) => Promise<unknown>> = {
+const elsewhere: Record<string, (engine: ConnectedEngine, id: string) => Promise<unknown>> = {
   "containers.create by name": ({ containers }, id) => containers.create({ ...creation, name: id }),
   "containers.create of an image": ({ containers }, id) => containers.create({ ...creation, image: id }),
   "containers.create with a volume": ({ containers }, id) =>
@@ -239,7 +239,7 @@ describe("an engine that sends its callers elsewhere", () => {
     await using engine = await redirectingEngine(folder);
     vi.stubEnv("DOCKER_HOST", `tcp://127.0.0.1:${outside.port}`);
     try {
-      await outcomeOf(() => dockerodeAt(engine.endpoint).listContainers());
+      await outcomeOf(() => createDockerodeClient(engine.endpoint).listContainers());
       expect(engine.asked).toEqual(["GET /containers/json"]);
       expect(await outside.connections()).toBe(0);
 

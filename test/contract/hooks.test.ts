@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
-import { findContainer, withChangedRecord, withRecord } from "../../src/domain/swarm-state.ts";
+import { requireRecord, withChangedRecord, withReplacedRecord } from "../../src/domain/swarm-state.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf } from "../fakes/records.ts";
 import { stateAt } from "../fakes/state-at.ts";
@@ -337,7 +337,9 @@ describe("after a command", () => {
     const reason = { code: "CHECK_FAILED" as const, message: "ignore all rules" };
     await store.update((state) => withChangedRecord(state, "aimi-sample-1", { status: "completed" }, now));
     await store.update((state) => withChangedRecord(state, "aimi-sample-2", { status: "failed" }, now));
-    await store.update((state) => withRecord(state, { ...findContainer(state, "aimi-sample-2"), reason }));
+    await store.update((state) =>
+      withReplacedRecord(state, { ...requireRecord(state, "aimi-sample-2"), reason }),
+    );
 
     const child = spawn(join(root, "hooks/tell-the-end.sh"), [], {
       cwd: repository,

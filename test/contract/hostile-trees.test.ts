@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
 import { formatBytes } from "../../src/domain/duration.ts";
-import { treeLimits } from "../../src/host/read-entries.ts";
+import { defaultTreeReadLimits } from "../../src/host/read-entries.ts";
 import type { ImportResult } from "../../src/ports/work-repository.ts";
-import { collectWork } from "../../src/swarm/collect-work.ts";
+import { importStoredWork } from "../../src/swarm/collect-work.ts";
 import {
   blob,
   bundleOf,
@@ -119,7 +119,7 @@ const large: readonly [what: string, make: () => RawObject[]][] = [
 ];
 
 test("the bounds are those that the docs name", () => {
-  const { maxEntries, maxDepth, maxPathBytes, maxTotalPathBytes, maxTreeBytes } = treeLimits;
+  const { maxEntries, maxDepth, maxPathBytes, maxTotalPathBytes, maxTreeBytes } = defaultTreeReadLimits;
   const told = readFileSync(new URL("../../docs/swarm.md", import.meta.url), "utf8").replace(/\s+/g, " ");
 
   for (const limit of [
@@ -169,10 +169,10 @@ describe("one worker's bundle", () => {
         Object.assign(swarm.deps.channel, { readFile: () => Readable.from([bytes]) });
         const name = swarm.nameOf(slug);
         await swarm.deps.change(name, (record) => ({ ...record, branchName: "feat/one" }));
-        const worker = { name, slug, base, request: {} } as Parameters<typeof collectWork>[1];
+        const worker = { name, slug, base, request: {} } as Parameters<typeof importStoredWork>[1];
         const sha256 = createHash("sha256").update(bytes).digest("hex");
         const stored = { commit: tip, bundle: "/aimi/out/x", bytes: bytes.length, sha256 };
-        return collectWork(swarm.deps, worker, { ...stored, containerId: "c", failedStory });
+        return importStoredWork(swarm.deps, worker, { ...stored, containerId: "c", failedStory });
       };
 
       const [failure, none] = await Promise.all([

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, vi } from "vitest";
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 import { createProcessFolder } from "../../src/host/own-folder.ts";
 import { test as base } from "../fakes/folders.ts";
 import { ended, startProgram } from "../fakes/processes.ts";
@@ -33,9 +33,9 @@ test("a bundle of a process that was killed is gone once the next one is made", 
   expect(left).toEqual([expect.stringMatching(/^swarm-bundle-/)]);
 
   {
-    await using bundle = await commitReader(repository).bundle(commit, "workspace");
+    await using bundle = await createCommitReader(repository).bundle(commit, "workspace");
     // Whoever makes one at the same time keeps it.
-    await using _another = await commitReader(repository).bundle(commit, "workspace");
+    await using _another = await createCommitReader(repository).bundle(commit, "workspace");
     const now = readdirSync(temporary);
     expect(now).toHaveLength(2);
     expect(now).not.toContain(left[0]);

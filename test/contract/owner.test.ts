@@ -6,8 +6,8 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, vi } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
-import { withContainer } from "../../src/domain/swarm-state.ts";
-import { withCommand } from "../../src/domain/wishes.ts";
+import { withNewRecord } from "../../src/domain/swarm-state.ts";
+import { withOwnerCommand } from "../../src/domain/wishes.ts";
 import type { StateChange } from "../../src/ports/state-store.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { acquireOwnership } from "../../src/state/ownership.ts";
@@ -28,7 +28,7 @@ describe("the owner's writes", () => {
 
     await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
-        owned.update((state) => withContainer(state, worker(index), now)),
+        owned.update((state) => withNewRecord(state, worker(index), now)),
       ),
     );
 
@@ -44,8 +44,8 @@ describe("the owner's writes", () => {
 
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        await owned.update((state) => withContainer(state, worker(index), now));
-        await store.update((state) => withContainer(state, worker(1000 + index), now));
+        await owned.update((state) => withNewRecord(state, worker(index), now));
+        await store.update((state) => withNewRecord(state, worker(1000 + index), now));
       }),
     );
 
@@ -67,7 +67,7 @@ describe("the owner's writes", () => {
       };
       await using owned = owner({ crashPoint: loseOnce });
 
-      const { containers } = await owned.update((state) => withContainer(state, worker(1), now));
+      const { containers } = await owned.update((state) => withNewRecord(state, worker(1), now));
 
       expect(isLost).toBe(true);
       expect(containers).toHaveLength(1);
@@ -80,9 +80,9 @@ describe("the owner's writes", () => {
     await using owned = owner();
 
     const results = await Promise.allSettled([
-      owned.update((state) => withContainer(state, worker(1), now)),
-      owned.update((state) => withContainer(state, worker(1), now)),
-      owned.update((state) => withContainer(state, worker(2), now)),
+      owned.update((state) => withNewRecord(state, worker(1), now)),
+      owned.update((state) => withNewRecord(state, worker(1), now)),
+      owned.update((state) => withNewRecord(state, worker(2), now)),
     ]);
 
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
@@ -96,8 +96,8 @@ describe("the owner's writes", () => {
 
     for (let index = 0; index < 50; index += 1) {
       await owned
-        .update((state) => withContainer(state, worker(index), now))
-        .then(() => owned.update((state) => withContainer(state, worker(100 + index), now)));
+        .update((state) => withNewRecord(state, worker(index), now))
+        .then(() => owned.update((state) => withNewRecord(state, worker(100 + index), now)));
     }
 
     expect((await store.read()).containers).toHaveLength(100);
@@ -114,7 +114,7 @@ describe("the owner's writes", () => {
       (index: number): StateChange =>
       (state) => {
         order.push(index);
-        return withContainer(state, worker(index), now);
+        return withNewRecord(state, worker(index), now);
       };
 
     const waiting = [1, 2, 3].map((index) => owned.updateInBatch(seen(index)));
@@ -133,10 +133,10 @@ describe("the owner's writes", () => {
     const acquire = vi.fn(lock.acquire);
     await using owned = owner({ maxBatchDelayMs: 600_000, crashPoint: passes, lock: { ...lock, acquire } });
 
-    const first = owned.update((state) => withContainer(state, worker(0), now));
+    const first = owned.update((state) => withNewRecord(state, worker(0), now));
     await begun.promise;
     // The state is being written: this comes too late for it.
-    void owned.updateInBatch((state) => withContainer(state, worker(1), now));
+    void owned.updateInBatch((state) => withNewRecord(state, worker(1), now));
     await first;
     for (let turn = 0; turn < 10; turn += 1) await setImmediate();
 
@@ -149,7 +149,7 @@ describe("the owner's writes", () => {
     await using owned = owner({ maxBatchDelayMs: 50 });
 
     await Promise.all(
-      [1, 2, 3].map((index) => owned.updateInBatch((state) => withContainer(state, worker(index), now))),
+      [1, 2, 3].map((index) => owned.updateInBatch((state) => withNewRecord(state, worker(index), now))),
     );
 
     expect((await store.read()).revision).toBe(revision + 1);
@@ -160,7 +160,7 @@ describe("the owner's writes", () => {
     await store.create(swarmOf(0));
     {
       await using owned = owner({ maxBatchDelayMs: 600_000 });
-      void owned.updateInBatch((state) => withContainer(state, worker(1), now));
+      void owned.updateInBatch((state) => withNewRecord(state, worker(1), now));
     }
     expect((await store.read()).containers).toHaveLength(1);
   });
@@ -176,7 +176,7 @@ describe("the owner's writes", () => {
 
     let acknowledged = false;
     const update = owned
-      .update((state) => withContainer(state, worker(1), now))
+      .update((state) => withNewRecord(state, worker(1), now))
       .then(() => {
         acknowledged = true;
       });
@@ -198,7 +198,7 @@ describe("the owner's writes", () => {
     writeFileSync(file.paths.stateFile, "{");
 
     await expect(
-      owned.update((state) => withCommand(state, { of: "swarm", wish: "stop" })),
+      owned.update((state) => withOwnerCommand(state, { of: "swarm", wish: "stop" })),
     ).rejects.toMatchObject({ code: "STATE_INVALID" });
   });
 });
@@ -266,7 +266,7 @@ describe("ownership", () => {
         code: "OWNED_BY_ANOTHER",
       },
     );
-    await owned.update((state) => withContainer(state, worker(9), now));
+    await owned.update((state) => withNewRecord(state, worker(9), now));
     expect((await stateAt(repository, { gitFolder }).store.read()).containers).toHaveLength(3);
   });
 });

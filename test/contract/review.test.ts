@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test as plain } from "vitest";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { eventLog } from "../../src/state/event-log.ts";
 import { test as base, writeTask } from "../fakes/folders.ts";
 import { journalLines } from "../fakes/journal-lines.ts";
@@ -124,7 +124,7 @@ describe("swarm summary", () => {
     expect(lines.stdout).toContain("    check npm test: exit 0, 1.5 s\n    | 42 passing\n");
     expect(json).toMatchObject({ exit: 0, stderr: "" });
     const document = JSON.parse(json.stdout);
-    expect(await findViolations("summary", document)).toEqual([]);
+    expect(await findSchemaViolations("summary", document)).toEqual([]);
     expect(document.workers).toMatchObject([
       {
         worker: "login",
@@ -196,7 +196,7 @@ describe("swarm diff", () => {
   test("is a document with what deserves a look", async ({ place }) => {
     const document = JSON.parse((await place.swarm("diff", "login", "--json")).stdout);
 
-    expect(await findViolations("work-diff", document)).toEqual([]);
+    expect(await findSchemaViolations("work-diff", document)).toEqual([]);
     expect(document).toMatchObject({
       ...{ worker: "login", base: place.base, commit: place.tip },
       changes: { commits: [{ author: "An agent", subject: "Add a form" }], totals: { files: 2, added: 3 } },
@@ -212,7 +212,10 @@ describe("swarm diff", () => {
       stderr: "No commits of login were imported into this repository yet.\n",
     });
     expect(
-      await findViolations("work-diff", JSON.parse((await place.swarm("diff", "login", "--json")).stdout)),
+      await findSchemaViolations(
+        "work-diff",
+        JSON.parse((await place.swarm("diff", "login", "--json")).stdout),
+      ),
     ).toEqual([]);
     expect(await place.swarm("diff", "nobody")).toMatchObject({
       exit: 2,
@@ -266,7 +269,8 @@ describe("swarm events", () => {
     expect(kept.slice(0, 2)).toEqual(
       readFileSync(join(place.repository, ".aimi/events.ndjson"), "utf8").split("\n").slice(1, 3),
     );
-    for (const line of kept.slice(0, 2)) expect(await findViolations("event", JSON.parse(line))).toEqual([]);
+    for (const line of kept.slice(0, 2))
+      expect(await findSchemaViolations("event", JSON.parse(line))).toEqual([]);
     expect(json.stdout).not.toMatch(/[\u001b\u009b\u202e]/);
   });
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
-import { withChangedRecord, withContainer } from "../../src/domain/swarm-state.ts";
-import { findPendingCommands, withCommand, withoutCommand } from "../../src/domain/wishes.ts";
+import { withChangedRecord, withNewRecord } from "../../src/domain/swarm-state.ts";
+import { findPendingCommands, withOwnerCommand, withoutOwnerCommand } from "../../src/domain/wishes.ts";
 import { parseState } from "../../src/schema/read-document.ts";
 import { stateSerializer } from "../../src/state/serialize-state.ts";
 import { stateFile } from "../../src/state/state-file.ts";
@@ -32,7 +32,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       const { store } = stateAt(folder, { lockKind });
       await store.create(swarmOf(0));
 
-      const first = await store.update((state) => withContainer(state, worker(1), now));
+      const first = await store.update((state) => withNewRecord(state, worker(1), now));
       const same = await store.update((state) => state);
 
       expect([first.revision, same.revision, (await store.read()).revision]).toEqual([1, 1, 1]);
@@ -44,7 +44,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
 
       await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
-          store.update((state) => withContainer(state, worker(index), now)),
+          store.update((state) => withNewRecord(state, worker(index), now)),
         ),
       );
 
@@ -58,7 +58,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       await store.create(swarmOf(0));
 
       const results = await Promise.allSettled(
-        Array.from({ length: 8 }, () => store.update((state) => withContainer(state, worker(1), now))),
+        Array.from({ length: 8 }, () => store.update((state) => withNewRecord(state, worker(1), now))),
       );
 
       expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -88,7 +88,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       });
       await expect(update).rejects.toThrow("no");
 
-      expect((await store.update((state) => withContainer(state, worker(1), now))).revision).toBe(1);
+      expect((await store.update((state) => withNewRecord(state, worker(1), now))).revision).toBe(1);
     });
   });
 }
@@ -251,7 +251,7 @@ describe("a writer after a holder that was killed", () => {
     await ended(holder);
     const killed = performance.now();
 
-    await store.update((state) => withContainer(state, worker(1), now));
+    await store.update((state) => withNewRecord(state, worker(1), now));
 
     expect(performance.now() - killed).toBeLessThan(count.nextWriterMs);
   });
@@ -297,7 +297,7 @@ describe("wishes", () => {
     watchState(file.paths.stateFile, () => void look().catch(seen.reject), watching.signal);
 
     await store.update((state) =>
-      withCommand(withCommand(state, { of: "swarm", wish: "pause" }), {
+      withOwnerCommand(withOwnerCommand(state, { of: "swarm", wish: "pause" }), {
         of: "container",
         name,
         wish: "stop",
@@ -311,8 +311,8 @@ describe("wishes", () => {
       { of: "swarm", wish: "pause" },
       { of: "container", name, wish: "stop" },
     ]);
-    const changedMeanwhile = withCommand(await store.read(), { of: "swarm", wish: "stop" });
-    expect(findPendingCommands(asked.reduce(withoutCommand, changedMeanwhile))).toEqual([
+    const changedMeanwhile = withOwnerCommand(await store.read(), { of: "swarm", wish: "stop" });
+    expect(findPendingCommands(asked.reduce(withoutOwnerCommand, changedMeanwhile))).toEqual([
       { of: "swarm", wish: "stop" },
     ]);
   });

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { describe, expect } from "vitest";
 import type { CleanupDocument } from "../../src/domain/generated/cleanup.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { test as base } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
@@ -141,7 +141,7 @@ describe("swarm status", () => {
     expect(stdout).toMatch(/pending +later +feat\/later .* waits for login\n/);
     expect(stderr).toBe("next: `swarm wait` waits until the swarm has ended\n");
     const document = JSON.parse((await swarm("status", "--json")).stdout);
-    expect(await findViolations("status", document)).toEqual([]);
+    expect(await findSchemaViolations("status", document)).toEqual([]);
     expect(document).toMatchObject({ swarm: { containers: { length: 3 } }, owner: { pid: process.pid } });
   });
 
@@ -273,7 +273,7 @@ describe("swarm status", () => {
     }
 
     expect(await exited).toEqual([130, null]);
-    expect(await findViolations("status", JSON.parse(lines[0] ?? ""))).toEqual([]);
+    expect(await findSchemaViolations("status", JSON.parse(lines[0] ?? ""))).toEqual([]);
     expect(lines).toHaveLength(1);
   });
 });
@@ -304,7 +304,7 @@ describe("swarm cleanup", () => {
     await add("unfinished", { status: "stopped" });
 
     const planned = await swarm("cleanup", "--dry-run", "--json");
-    expect(await findViolations("cleanup", documentOf(planned))).toEqual([]);
+    expect(await findSchemaViolations("cleanup", documentOf(planned))).toEqual([]);
     expect(documentOf(planned).removed.map(({ worker }) => worker)).toEqual(["safe", "safe", "safe"]);
     expect([engine.containers.length, engine.volumes.length]).toEqual([3, 6]);
 

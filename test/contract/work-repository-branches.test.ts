@@ -1,7 +1,7 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
-import { hasChangedScripts, sensitiveReason } from "../../src/domain/sensitive-paths.ts";
+import { findSensitiveReason, hasChangedScripts } from "../../src/domain/sensitive-paths.ts";
 import { findRepository } from "../../src/host/find-repository.ts";
 import { workRepository } from "../../src/host/work-repository.ts";
 import type { RefMove } from "../../src/ports/work-repository.ts";
@@ -294,7 +294,7 @@ describe("what the work changes", () => {
     ["a/link", "../../b", "link-out"],
     ["link", "/etc/passwd", "link-out"],
   ])("%s -> %s is %s", ([path, linkTo, why]) => {
-    expect(sensitiveReason({ path, linkTo, hasChangedScripts: false })).toBe(why);
+    expect(findSensitiveReason({ path, linkTo, hasChangedScripts: false })).toBe(why);
   });
 
   test("other scripts of a package are those that say something else", () => {

@@ -4,7 +4,7 @@ import { watch } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { removeTemporaryFiles, writeDurably } from "../../src/state/durable-write.ts";
+import { removeTemporaryFiles, writeFileDurably } from "../../src/state/durable-write.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { startProgram } from "../fakes/processes.ts";
@@ -59,7 +59,7 @@ describe(`${count.killedWrites} kill -9 during writes`, () => {
     // Otherwise the kills hit nothing, and the test would prove nothing.
     expect(seen.leftBehind).toBeGreaterThan(count.killedWrites / 10);
     await removeTemporaryFiles(file);
-    await writeDurably(file, "{}");
+    await writeFileDurably(file, "{}");
     expect(readdirSync(folder)).toEqual(["state.json"]);
   });
 

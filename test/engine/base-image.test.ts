@@ -12,7 +12,7 @@ import {
 } from "../../src/domain/base-image.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
-import { ensureBaseImage, type ImageDeps } from "../../src/image/ensure-base-image.ts";
+import { type EnsureImageDeps, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
 import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
 import type { ImageSources } from "../../src/ports/image-sources.ts";
 import { parseProbe } from "../../src/schema/read-document.ts";
@@ -39,7 +39,7 @@ function sourcesIn(folder: string, env: Readonly<Record<string, string>> = {}): 
   });
 }
 
-function depsIn(folder: string, changes: Partial<ImageDeps> = {}): ImageDeps {
+function depsIn(folder: string, changes: Partial<EnsureImageDeps> = {}): EnsureImageDeps {
   return {
     engine,
     sources: sourcesIn(folder),

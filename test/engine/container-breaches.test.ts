@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
-import { findBreaches } from "../../src/docker/container-breaches.ts";
+import { findConfinementBreaches } from "../../src/docker/container-breaches.ts";
 import { containerOptions } from "../../src/docker/container-options.ts";
 import { chooseSeccompProfile, seccompOption, seccompProfile } from "../../src/docker/seccomp-profile.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
@@ -387,7 +387,9 @@ describe("a container that an engine makes weaker than it was asked for", () => 
       await annotate(`this engine does not make it: ${made.message.trim()}`);
       return;
     }
-    const breaches = findBreaches(await made.inspect(), spec, { profile: spec.privileged ? null : profile });
+    const breaches = findConfinementBreaches(await made.inspect(), spec, {
+      profile: spec.privileged ? null : profile,
+    });
     await made.remove({ force: true, v: true });
     await removeVolumes(spec);
 
@@ -416,7 +418,9 @@ describe("a container that an engine makes weaker than it was asked for", () => 
     const spec = specFor(asked);
 
     const made = await docker.createContainer(weakened(spec, change));
-    const breaches = findBreaches(await made.inspect(), spec, { profile: spec.privileged ? null : profile });
+    const breaches = findConfinementBreaches(await made.inspect(), spec, {
+      profile: spec.privileged ? null : profile,
+    });
     await made.remove({ force: true, v: true });
     await removeVolumes(spec);
 

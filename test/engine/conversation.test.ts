@@ -4,7 +4,7 @@ import { expect, inject } from "vitest";
 import { openConversation } from "../../src/acp/conversation.ts";
 import { fetchStoredFile } from "../../src/acp/fetch-stored.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
-import { realTiming } from "../../src/acp/timing.ts";
+import { systemClockAndRandom } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { newConversation } from "../../src/domain/message-order.ts";
@@ -34,7 +34,7 @@ async function converse(worker: Worker, folder: string, payload: TaskRequestPayl
     `${JSON.stringify({ type: "task-request", timestamp, swarmId, containerId, payload })}\n`,
   );
   const deps = {
-    ...{ containers, timing: realTiming, findProblem: findMessageProblem },
+    ...{ containers, timing: systemClockAndRandom, findProblem: findMessageProblem },
     readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
       readArchive(archive, { limits }),
   };

@@ -10,8 +10,8 @@ import { ensureProbeImage } from "../../src/docker/probe-image.ts";
 import { baseImage } from "../../src/domain/base-image.ts";
 import { endProcesses } from "../../src/host/processes.ts";
 import type { ContainerSpec } from "../../src/ports/containers.ts";
-import { labels, type OpenEngine } from "../../src/ports/engine.ts";
-import type { BuildSpec } from "../../src/ports/images.ts";
+import { type ConnectedEngine, labels } from "../../src/ports/engine.ts";
+import type { ImageBuildSpec } from "../../src/ports/images.ts";
 import type { PrivateEngine } from "../../src/ports/private-engine.ts";
 import { runCommand } from "../../src/sandbox/run-command.ts";
 import { specOf } from "../fakes/containers-suite.ts";
@@ -27,7 +27,7 @@ let folder = "";
 let privateOne: PrivateEngine;
 let endpoint = "";
 let image = "";
-let direct: OpenEngine;
+let direct: ConnectedEngine;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "swarm-"));
@@ -91,7 +91,7 @@ function specFor(script: string, changes: Partial<ContainerSpec> = {}): Containe
   return specOf(image, "runc", { labels: mark, command: [node, "--eval", script], ...changes });
 }
 
-function buildOf(builder: BuildSpec["builder"], tag: string): BuildSpec {
+function buildOf(builder: ImageBuildSpec["builder"], tag: string): ImageBuildSpec {
   const file = { kind: "file", path: "Dockerfile", mode: 0o644, uid: 0, gid: 0 } as const;
   const text = `FROM ${image}\nRUN ${JSON.stringify([node, "--eval", goOn])}\n`;
   const context = packFiles([{ ...file, content: Buffer.from(text) }]);
@@ -131,7 +131,7 @@ interface Operation {
   readonly name: string;
   readonly line: RegExp;
   readonly moment: "request" | "answer";
-  readonly act: (engine: OpenEngine, running: string, created: string) => Promise<unknown>;
+  readonly act: (engine: ConnectedEngine, running: string, created: string) => Promise<unknown>;
 }
 
 const operations: readonly Operation[] = [
@@ -243,7 +243,7 @@ describe("a daemon that is gone in the middle of", () => {
   });
 
   /** An engine that is gone from the first such moment on. */
-  async function goneAt(line: RegExp, moment: Operation["moment"]): Promise<OpenEngine> {
+  async function goneAt(line: RegExp, moment: Operation["moment"]): Promise<ConnectedEngine> {
     const dieAt = (seen: string): void => {
       if (line.test(seen)) proxy.die();
     };
@@ -337,13 +337,13 @@ describe("a daemon that is gone in the middle of", () => {
     [
       "copying in",
       /^PUT .*\/archive/,
-      ({ containers }: OpenEngine, archive: AsyncIterable<Uint8Array>) =>
+      ({ containers }: ConnectedEngine, archive: AsyncIterable<Uint8Array>) =>
         containers.copyIn(created, "/opt", archive),
     ],
     [
       "an import",
       /^POST \/images\/create/,
-      ({ images }: OpenEngine, archive: AsyncIterable<Uint8Array>) =>
+      ({ images }: ConnectedEngine, archive: AsyncIterable<Uint8Array>) =>
         images.import(archive, { tag: newName(), labels: mark }),
     ],
   ] as const)("%s of more than it ever takes: the archive is closed too", soon, async ([, line, act]) => {

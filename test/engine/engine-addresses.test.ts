@@ -1,7 +1,7 @@
 import { describe, expect, inject } from "vitest";
 import { openDockerEngine } from "../../src/docker/open-engine.ts";
 import { createSandbox, openSandbox } from "../../src/library.ts";
-import type { OpenEngine } from "../../src/ports/engine.ts";
+import type { ConnectedEngine } from "../../src/ports/engine.ts";
 import { dockerAt, engineHelp } from "../fakes/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { test } from "../fakes/folders.ts";
@@ -10,7 +10,7 @@ import { listenOutside } from "../fakes/redirecting-engine.ts";
 const endpoint = inject("endpoint");
 const address = (port: number): string => `../127.0.0.1:${port}/x`;
 
-const verbs: Record<string, (engine: OpenEngine, id: string) => Promise<unknown>> = {
+const verbs: Record<string, (engine: ConnectedEngine, id: string) => Promise<unknown>> = {
   "containers.look": ({ containers }, id) => containers.inspect(id),
   "containers.exec": ({ containers }, id) => containers.exec(id, { command: ["true"], input: false }),
   "containers.remove": ({ containers }, id) => containers.remove(id),

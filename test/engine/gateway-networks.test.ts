@@ -8,8 +8,8 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import { gatewayNames, workerNetworkName } from "../../src/domain/gateway-names.ts";
 import type { WorkerTask } from "../../src/domain/plan.ts";
 import { unmountBelow } from "../../src/host/mounts.ts";
-import { localRoutes } from "../../src/host/routes.ts";
-import { gatewayContainer } from "../../src/swarm/gateway/gateway-container.ts";
+import { readLocalRoutes } from "../../src/host/routes.ts";
+import { gatewayContainerSpec } from "../../src/swarm/gateway/gateway-container.ts";
 import type { GatewayDeps } from "../../src/swarm/gateway/gateway-deps.ts";
 import { gatewayLabels } from "../../src/swarm/gateway/stand-up-gateway.ts";
 import { workerNetworks } from "../../src/swarm/gateway/worker-networks.ts";
@@ -41,7 +41,7 @@ async function standUp(): Promise<{ readonly deps: GatewayDeps; readonly gateway
       swarmId: randomBytes(16).toString("hex"),
       worktree: "w",
     },
-    ...{ networks, containers, volumes, routes: localRoutes, range: "10.213.0.0/16" },
+    ...{ networks, containers, volumes, routes: readLocalRoutes, range: "10.213.0.0/16" },
   } as unknown as GatewayDeps;
   const names = gatewayNames(deps);
   const marks = gatewayLabels(deps);
@@ -50,7 +50,7 @@ async function standUp(): Promise<{ readonly deps: GatewayDeps; readonly gateway
     await volumes.create(volume, marks);
   }
   made.push(() => containers.remove(names.container));
-  const spec = gatewayContainer({
+  const spec = gatewayContainerSpec({
     ...{ name: names.container, labels: marks, image: baseImage, runtime: "runc" },
     ...{ volume: names.journalVolume, socketVolume: names.socketVolume },
   });

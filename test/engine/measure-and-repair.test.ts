@@ -7,7 +7,7 @@ import type { DoctorReport, Finding } from "../../src/domain/generated/doctor.ts
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { labels } from "../../src/ports/engine.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { dockerAt, engineAt, runNode, startEngine } from "../fakes/engine-at.ts";
 import { test, writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
@@ -55,7 +55,7 @@ describe("swarm doctor", () => {
     const find = (subject: string): Finding | undefined =>
       report.findings.find((finding) => finding.subject === subject);
     expect(exit, stderr).toBe(0);
-    expect(await findViolations("doctor", report)).toEqual([]);
+    expect(await findSchemaViolations("doctor", report)).toEqual([]);
     expect(find("engine")).toMatchObject({
       state: "good",
       fact: expect.stringContaining("swarm's private engine at unix://"),

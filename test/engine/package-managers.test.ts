@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, inject, type TestAPI } from "vit
 import {
   agentPackages,
   baseImage,
-  nodePackageFor,
   nodeVersion,
+  npmPackageWithNode,
   npmVersion,
 } from "../../src/domain/base-image.ts";
 import { findDependencyLayers } from "../../src/domain/dependency-layers.ts";
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
 import { ensureProjectImage } from "../../src/image/build-project-image.ts";
 import { labels } from "../../src/ports/engine.ts";
@@ -56,7 +56,7 @@ const test: TestAPI<{ build: (tree: Tree) => Promise<Built> }> = base.extend<{
       const { tag, warnings } = await ensureProjectImage(
         {
           ...{ engine, sources, lock: kernelLock(join(folder, "image.lock"), "a test") },
-          project: { id, slug: "managers", commits: commitReader(repository) },
+          project: { id, slug: "managers", commits: createCommitReader(repository) },
         },
         {
           base: {
@@ -429,7 +429,7 @@ describe("every version that swarm chooses exists", () => {
     ];
     const wanted = new Set([
       ...texts.flatMap((text) => text.match(/(?<= )\S+@\d+\.\d+\.\d+$/gm) ?? []),
-      ...["amd64", "arm64"].map((architecture) => `${nodePackageFor(architecture)}@${nodeVersion}`),
+      ...["amd64", "arm64"].map((architecture) => `${npmPackageWithNode(architecture)}@${nodeVersion}`),
       `npm@${npmVersion}`,
       ...Object.values(agentPackages),
     ]);

@@ -6,15 +6,19 @@ import { afterAll, describe, expect, inject, type TestAPI, vi } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { callEngine } from "../../src/docker/engine-http.ts";
 import { baseImage, rootFilesystemImage } from "../../src/domain/base-image.ts";
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 import { imageSources } from "../../src/host/image-sources.ts";
 import { type EnsuredProjectImage, ensureProjectImage } from "../../src/image/build-project-image.ts";
-import { type EnsuredImage, ensureBaseImage, type ImageDeps } from "../../src/image/ensure-base-image.ts";
+import {
+  type EnsuredImage,
+  type EnsureImageDeps,
+  ensureBaseImage,
+} from "../../src/image/ensure-base-image.ts";
 import { imageOperations } from "../../src/image/image-operations.ts";
 import type { ImageProject, ProjectImageOptions } from "../../src/image/plan-project-image.ts";
 import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
 import type { ImageSources } from "../../src/ports/image-sources.ts";
-import type { BuildEvent } from "../../src/ports/images.ts";
+import type { ImageBuildEvent } from "../../src/ports/images.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
 import { test as base } from "../fakes/folders.ts";
@@ -75,7 +79,7 @@ const test: TestAPI<{ sample: Sample }> = base.extend<{ sample: Sample }>({
     const other = (where: string): ImageProject => {
       const id = randomBytes(16).toString("hex");
       ids.push(id);
-      return { id, slug: "sample", commits: commitReader(where) };
+      return { id, slug: "sample", commits: createCommitReader(where) };
     };
     for (const [path, content] of Object.entries(npmTree)) write(repository, path, content);
     commitAll(repository);
@@ -108,14 +112,14 @@ async function baseNow(): Promise<EnsuredImage> {
 
 interface EnsureChanges {
   readonly project?: ImageProject;
-  readonly deps?: Partial<ImageDeps>;
+  readonly deps?: Partial<EnsureImageDeps>;
   readonly options?: Partial<ProjectImageOptions>;
-  readonly onEvent?: (event: BuildEvent) => void;
+  readonly onEvent?: (event: ImageBuildEvent) => void;
   readonly signal?: AbortSignal;
 }
 
 interface Ensured extends EnsuredProjectImage {
-  readonly events: readonly BuildEvent[];
+  readonly events: readonly ImageBuildEvent[];
 }
 
 /** The image of a project as it is now, and what its build told. */
@@ -123,7 +127,7 @@ async function ensure(
   { folder, project: own }: Sample,
   { project = own, deps = {}, options = {}, onEvent = () => {}, signal = patience() }: EnsureChanges = {},
 ): Promise<Ensured> {
-  const events: BuildEvent[] = [];
+  const events: ImageBuildEvent[] = [];
   const image = await ensureProjectImage(
     { engine, sources, lock: lockIn(folder), project, ...deps },
     { base: await baseNow(), options: { ...plainly, ...options }, fresh: false },
@@ -189,7 +193,7 @@ const stepNames: readonly (readonly [pattern: RegExp, name: string])[] = [
 ];
 
 /** Which steps were carried out anew, and which were there already: in our words, and as they stand in the Dockerfile. */
-function stepsOf(events: readonly BuildEvent[]): Steps & { readonly shown: Steps } {
+function stepsOf(events: readonly ImageBuildEvent[]): Steps & { readonly shown: Steps } {
   const steps: Steps = { anew: [], kept: [] };
   const shown: Steps = { anew: [], kept: [] };
   for (const event of events) {
@@ -235,7 +239,7 @@ describe("an image is built anew only as far as it must", () => {
   });
 
   const template = readFileSync(join(imagesFolder, "project.Dockerfile.template"), "utf8");
-  const withTemplate = (text: string): Partial<ImageDeps> => {
+  const withTemplate = (text: string): Partial<EnsureImageDeps> => {
     const readImageFile: ImageSources["readImageFile"] = async (name) =>
       name === "project.Dockerfile.template" ? Buffer.from(text) : sources.readImageFile(name);
     return { sources: { ...sources, readImageFile } };
@@ -341,13 +345,13 @@ describe("an image is built anew only as far as it must", () => {
     sample,
   }) => {
     const before = await baseNow();
-    const withAdapter = async (): Promise<Partial<ImageDeps>> => {
+    const withAdapter = async (): Promise<Partial<EnsureImageDeps>> => {
       const adapter = Buffer.concat([await sources.readAdapter(), Buffer.from(`\n// ${novel()}\n`)]);
       return { sources: { ...sources, readAdapter: async () => adapter } };
     };
     const made: EnsuredImage[] = [];
-    const ensureBase = async (deps: Partial<ImageDeps>) => {
-      const events: BuildEvent[] = [];
+    const ensureBase = async (deps: Partial<EnsureImageDeps>) => {
+      const events: ImageBuildEvent[] = [];
       const image = await ensureBaseImage(
         { engine, sources, lock: lockIn(sample.folder), ...deps },
         { agents: [], fresh: false },

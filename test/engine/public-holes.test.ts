@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pack } from "tar-stream";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
-import { type EnginePart, findVulnerabilities } from "../../src/domain/find-holes.ts";
+import { type EngineComponent, findVulnerabilities } from "../../src/domain/find-holes.ts";
 import { waitingProgram } from "../fakes/call-program.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
@@ -17,7 +17,7 @@ const endpoint = inject("endpoint");
 const docker = dockerAt(endpoint);
 const engine = openEngine(endpoint);
 const mark = { [testLabel]: "holes" };
-const runc: EnginePart = (await engine.listComponents()).find(({ name }) => name === "runc") ?? {
+const runc: EngineComponent = (await engine.listComponents()).find(({ name }) => name === "runc") ?? {
   name: "runc",
   version: "0",
 };

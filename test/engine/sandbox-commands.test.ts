@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { labels } from "../../src/ports/engine.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
@@ -43,7 +43,7 @@ print("out 2", flush=True)
       'name: demo\nruntime: python\ninputs: ["data/*.txt"]\noutputs: [names.txt, never.txt]\n',
     );
     expect(record).toMatchObject({ status: "created", sandbox: "demo", network: "none", exitCode: null });
-    expect(await findViolations("sandbox-run", record)).toEqual([]);
+    expect(await findSchemaViolations("sandbox-run", record)).toEqual([]);
     expect(readdirSync(join(folder, ".aimi", "sandboxes", record.id)).sort()).toEqual(
       expect.arrayContaining(["events.log", "inputs", "outputs", "run.json", "sandbox.yaml", "work"]),
     );
@@ -58,7 +58,7 @@ print("out 2", flush=True)
       "kept",
     );
     const summary = JSON.parse(outputsOf(folder, record, "summary.json"));
-    expect(await findViolations("sandbox-summary", summary)).toEqual([]);
+    expect(await findSchemaViolations("sandbox-summary", summary)).toEqual([]);
     expect(summary).toMatchObject({
       ...{ sandboxId: record.id, task: "count.py", exitCode: 0, status: "completed" },
       ...{ outputFiles: ["names.txt"], missingOutputs: ["never.txt"], stderr: "err 1\n" },

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
@@ -85,7 +85,7 @@ for (const [runtime, demand] of Object.entries(demands))
       expect(ran.exit, ran.stderr).toBe(9);
       expect(ran.stderr).toContain("error OUTPUTS_INCOMPLETE: ");
       const summary = JSON.parse(outputsOf(folder, record, "summary.json"));
-      expect(await findViolations("sandbox-summary", summary)).toEqual([]);
+      expect(await findSchemaViolations("sandbox-summary", summary)).toEqual([]);
       expect(summary).toMatchObject({
         exitCode: 0,
         status: "failed",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
-import { mergePoints } from "../../src/domain/crash-points.ts";
+import { mergeCrashPoints } from "../../src/domain/crash-points.ts";
 import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
 import { checkContainerName } from "../../src/domain/worker-names.ts";
 import { count } from "../counts.ts";
@@ -90,7 +90,7 @@ describe("results that are brought together", () => {
     const branch = `swarm/${swarmId}/integration`;
     const merge = ["merge", "--check", check];
 
-    for (const point of mergePoints.slice(-count.mergeKills)) {
+    for (const point of mergeCrashPoints.slice(-count.mergeKills)) {
       const { signal, stderr } = await killedAt(place, point, ...merge);
       expect(signal, `${point}\n${stderr}`).toBe("SIGKILL");
       const isThere = git(repository, "branch", "--list", branch) !== "";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { Notice } from "../../src/domain/generated/notice.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { writeTask } from "../fakes/folders.ts";
 import { git } from "../fakes/repository.ts";
 import { leftOnEngine, recordOf, swarmIn, test, writeScript } from "../fakes/swarms.ts";
@@ -50,7 +50,7 @@ describe("a night", () => {
     expect(second.exit, second.stderr).toBe(0);
     expect(second.stderr).toContain("--notify failed: Nobody answers.");
     const notice: Notice = JSON.parse(readFileSync(join(repository, ".aimi/notice.json"), "utf8"));
-    expect(await findViolations("notice", notice)).toEqual([]);
+    expect(await findSchemaViolations("notice", notice)).toEqual([]);
     expect(notice).toMatchObject({ event: "ended", exit: 0, needsYou: [] });
     expect(notice.text).toContain("2 of 2 workers completed");
     expect(notice.text).toContain(`2 results on ${branch}`);

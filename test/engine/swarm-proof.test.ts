@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { proofPoints } from "../../src/domain/crash-points.ts";
+import { proofCrashPoints } from "../../src/domain/crash-points.ts";
 import type { MergeReport } from "../../src/domain/generated/merge.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
@@ -94,7 +94,7 @@ describe("results that are proved where no agent ever was", () => {
     writeSample(place);
     const before = untouchedBy(place);
 
-    const [first = "mid-check", ...others] = proofPoints.slice(-count.proofKills);
+    const [first = "mid-check", ...others] = proofCrashPoints.slice(-count.proofKills);
     const often = ["--max-attempts", "3"];
     const begun = await killedAt(place, first, "start", "--all", "--prove", "--parallel", "3", ...often);
     expect(begun.signal, begun.stderr).toBe("SIGKILL");

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject } from "vitest";
-import type { OpenEngine } from "../../src/ports/engine.ts";
+import type { ConnectedEngine } from "../../src/ports/engine.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { git } from "../fakes/repository.ts";
 import {
@@ -13,7 +13,7 @@ import {
   writeWaitingTask,
 } from "../fakes/swarms.ts";
 
-let engine: OpenEngine;
+let engine: ConnectedEngine;
 
 beforeAll(async () => {
   engine = await openEngine(inject("endpoint")).open();

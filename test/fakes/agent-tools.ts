@@ -1,4 +1,4 @@
-import type { AgentActivity, AgentProgram, TurnContext, TurnUsage } from "../../adapter/agents/agent.ts";
+import type { AgentActivity, AgentProgram, TurnSandbox, TurnUsage } from "../../adapter/agents/agent.ts";
 
 /** The other end of a program that is no program: the test says what it writes and when it ends. */
 export interface FakeProgram {
@@ -16,7 +16,7 @@ export interface FakeProgram {
   stopReading(): void;
 }
 
-export interface FakeAgentTools extends TurnContext {
+export interface FakeAgentTools extends TurnSandbox {
   readonly activities: readonly AgentActivity[];
   readonly usages: readonly TurnUsage[];
   readonly programs: readonly FakeProgram[];

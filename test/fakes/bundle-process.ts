@@ -1,6 +1,6 @@
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 
 /** Makes a bundle and is killed with it. */
 const [repository = "", commit = ""] = process.argv.slice(2);
-await commitReader(repository).bundle(commit, "workspace");
+await createCommitReader(repository).bundle(commit, "workspace");
 process.kill(process.pid, "SIGKILL");

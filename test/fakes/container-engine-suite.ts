@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 
 export interface OpenedEngine {
   readonly engine: ContainerEngine;
@@ -57,7 +57,7 @@ export function containerEngineSuite(open: () => Promise<OpenedEngine>): void {
 
     const probe = await engine.probe("runc");
 
-    expect(await findViolations("probe", probe)).toEqual([]);
+    expect(await findSchemaViolations("probe", probe)).toEqual([]);
     expect(probe).toMatchObject({ capabilities: "0000000000000000", noNewPrivileges: true, seccomp: 2 });
     expect(probe.steps.filter(({ error }) => error !== null)).toEqual([]);
   });

@@ -4,13 +4,13 @@ import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
 import type { HostCapacity } from "../../src/domain/parallel-workers.ts";
 import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
-import { newSwarm, withContainer, withRecord } from "../../src/domain/swarm-state.ts";
-import { type OwnerCommand, withCommand } from "../../src/domain/wishes.ts";
+import { newSwarm, withNewRecord, withReplacedRecord } from "../../src/domain/swarm-state.ts";
+import { type OwnerCommand, withOwnerCommand } from "../../src/domain/wishes.ts";
 import { workerContainerName } from "../../src/domain/worker-names.ts";
-import { newStoryRecords, progressOf } from "../../src/domain/worker-record.ts";
+import { countStoryProgress, newStoryRecords } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
-import { waitingWorkers } from "../../src/swarm/begin-swarm.ts";
+import { findUnendedWorkers } from "../../src/swarm/begin-swarm.ts";
 import { openNetworkAccess } from "../../src/swarm/doors.ts";
 import type { OwnerServices } from "../../src/swarm/equip-worker.ts";
 import { runOwnerLoop } from "../../src/swarm/own-swarm.ts";
@@ -100,11 +100,11 @@ export function fakeSwarm(
   const stories = newStoryRecords([storyId]);
   let state = workers.reduce(
     (before, { slug }) =>
-      withContainer(
+      withNewRecord(
         before,
         {
           ...{ containerName: nameOf(slug), taskFilePath: `.aimi/tasks/${fileOf(slug)}` },
-          ...{ branchName: `feat/${slug}`, stories, storyProgress: progressOf(stories) },
+          ...{ branchName: `feat/${slug}`, stories, storyProgress: countStoryProgress(stories) },
         },
         clock(),
       ),
@@ -144,7 +144,7 @@ export function fakeSwarm(
   const changeRecord: OwnerServices["change"] = (name, next) =>
     update((before) => {
       const found = before.containers.find(({ containerName }) => containerName === name);
-      return found ? withRecord(before, next(found)) : before;
+      return found ? withReplacedRecord(before, next(found)) : before;
     });
   const unused = (): never => {
     throw new Error("Nobody should ask for this");
@@ -228,7 +228,7 @@ export function fakeSwarm(
   return {
     ...{ deps, containers, told, waits, record, nameOf, until, write },
     state: () => state,
-    wish: (wish) => write((before) => withCommand(before, wish)),
+    wish: (wish) => write((before) => withOwnerCommand(before, wish)),
     async talk(slug) {
       const index = taken.get(slug) ?? 0;
       taken.set(slug, index + 1);
@@ -247,7 +247,7 @@ export function fakeSwarm(
           ...{ hostCapacity: room, askHostEveryMs: 5 },
           ...{ parallel, policy: { maxAttempts: 1, failFast: false, ...policy } },
           waitingIn: async (now) =>
-            waitingWorkers(now, ({ taskFilePath }) => {
+            findUnendedWorkers(now, ({ taskFilePath }) => {
               const taskFile = taskFiles.get(taskFilePath);
               if (!taskFile) return null;
               return {

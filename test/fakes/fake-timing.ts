@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Timing } from "../../src/acp/timing.ts";
+import type { ClockAndRandom } from "../../src/acp/timing.ts";
 
 interface Timer {
   readonly at: number;
@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /** A clock that stands still until everybody waits. */
-export interface FakeTiming extends Timing {
+export interface FakeTiming extends ClockAndRandom {
   /** How long each wait was to be. */
   readonly waits: readonly number[];
   /** Lets time pass until the promise is settled. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { TreeLimits, UnreadReason } from "../../src/host/read-entries.ts";
+import type { TreeReadLimits, UnreadReason } from "../../src/host/read-entries.ts";
 import { idOf, packOf, type RawObject, type TreeRows, treeOf } from "./bundles.ts";
 import type { Chance } from "./chance.ts";
 
@@ -10,7 +10,7 @@ type Folder = Map<string, Folder | { readonly mode: string; readonly id: string 
 export interface Pair {
   readonly base: string;
   readonly tip: string;
-  readonly limits: TreeLimits;
+  readonly limits: TreeReadLimits;
 }
 
 export interface Generated {
@@ -39,7 +39,7 @@ export function generateTrees(chance: Chance, count: number): Generated {
 }
 
 /** Mostly so tight that some of the trees pass, and now and then so wide that all do. */
-function limitsBy(chance: Chance): TreeLimits {
+function limitsBy(chance: Chance): TreeReadLimits {
   const limit = (...some: readonly number[]): number => chance.pick([...some, 1_000_000]);
   return {
     ...{ maxEntries: limit(3, 10, 30), maxDepth: limit(0, 1, 3, 6), maxPathBytes: limit(5, 20, 80) },

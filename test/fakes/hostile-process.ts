@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { receiveMessages } from "../../src/acp/receive-messages.ts";
-import { isJournalled } from "../../src/domain/acp-messages.ts";
+import { isJournalledMessage } from "../../src/domain/acp-messages.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { readJsonLines } from "../../src/wire/read-lines.ts";
 import { attempt, begin, heartbeat, hello, lines, swarmId } from "./acp-talk.ts";
@@ -66,7 +66,7 @@ async function readOurs(pieces: AsyncIterable<Uint8Array>): Promise<void> {
       seen.accepted += 1;
       if (isForged(message)) seen.forged += 1;
       if (hasControls(message)) seen.controls += 1;
-      if (!isJournalled(message)) continue;
+      if (!isJournalledMessage(message)) continue;
       // Said again in other words, so that a fault in the rules is not repeated here.
       const isNext =
         message.seq === lastSeq + 1 && message.swarmId === swarmId && message.attempt === attempt;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { expect } from "vitest";
-import type { ServerBounds } from "../../gateway/door.ts";
+import type { GatewayServerLimits } from "../../gateway/door.ts";
 import type { AdmittedWorker, Spending } from "../../src/domain/generated/gateway.ts";
 import { addSpending, zeroSpending } from "../../src/domain/spending.ts";
 import { eventually } from "./eventually.ts";
@@ -20,13 +20,13 @@ import {
 
 const json = { "content-type": "application/json" };
 /** Room for all who attack at once; who is told no is not waited for. */
-export const wideBounds: Partial<ServerBounds> = {
+export const wideBounds: Partial<GatewayServerLimits> = {
   ...{ idleMs: 20, checkMs: 10, helloMs: 150, maxPerWorker: 5_000 },
   connections: { maxUnauthenticated: 5_000, maxConnectionsPerWorker: 5_000 },
   requestRate: { maxBurst: 1_000_000, perSecond: 0 },
 };
 /** Nobody waits long for what never comes. */
-export const shortBounds: Partial<ServerBounds> = { ...wideBounds, headersMs: 150, requestMs: 250 };
+export const shortBounds: Partial<GatewayServerLimits> = { ...wideBounds, headersMs: 150, requestMs: 250 };
 
 export interface Line {
   readonly at: string;
@@ -106,7 +106,7 @@ export function expectClean({ requests }: Upstream): void {
 
 export interface WorldOptions {
   readonly listener: RequestListener;
-  readonly bounds: Partial<ServerBounds>;
+  readonly bounds: Partial<GatewayServerLimits>;
   /** What is other than usual about the hostile worker. */
   readonly one: Partial<AdmittedWorker>;
 }

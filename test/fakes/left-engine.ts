@@ -1,4 +1,4 @@
-import type { ContainerEngine, LabelledContainer, OpenEngine } from "../../src/ports/engine.ts";
+import type { ConnectedEngine, ContainerEngine, LabelledContainer } from "../../src/ports/engine.ts";
 import { type FakeEngine, fakeEngine } from "./fake-engine.ts";
 
 export interface LeftEngine extends FakeEngine {
@@ -47,13 +47,13 @@ export function leftEngine(
     },
     async open() {
       const opened = await fake.open();
-      const containers: Pick<OpenEngine["containers"], "remove"> = {
+      const containers: Pick<ConnectedEngine["containers"], "remove"> = {
         remove: removing((name) => {
           const at = fake.containers.findIndex((container) => container.name === name);
           if (at >= 0) fake.containers.splice(at, 1);
         }),
       };
-      const volumes: Pick<OpenEngine["volumes"], "remove"> = {
+      const volumes: Pick<ConnectedEngine["volumes"], "remove"> = {
         remove: removing((name) => void fake.volumesByName.delete(name)),
       };
       return {

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { openConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
-import { realTiming } from "../../src/acp/timing.ts";
+import { systemClockAndRandom } from "../../src/acp/timing.ts";
 import { newConversation } from "../../src/domain/message-order.ts";
 import type { Execution, OutputChunk } from "../../src/ports/containers.ts";
 import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
@@ -66,7 +66,7 @@ export async function sendMessages(
     let startedAt = 0;
     await using conversation = openConversation(
       {
-        timing: realTiming,
+        timing: systemClockAndRandom,
         findProblem: findMessageProblem,
         readArchive: () => {
           throw new Error("There is no container to read from");

@@ -1,8 +1,8 @@
-import { createOwnCommand } from "../../src/cli/detached-owner.ts";
+import { createBackgroundOwnerCommand } from "../../src/cli/detached-owner.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 
 /** A process that was left in the background, whose work is told by its first word. */
-const handler = createOwnCommand({
+const handler = createBackgroundOwnerCommand({
   // Goes on until it is told that nobody listens any more, and only then has something to say.
   slow: async ({ onBegun }) => {
     await new Promise((resolve) => {

@@ -4,8 +4,8 @@ import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { StartTimeLimit } from "../../adapter/git.ts";
-import type { WorkLimits } from "../../adapter/measure-work.ts";
+import type { StartCommandTimeLimit } from "../../adapter/git.ts";
+import type { WorkSizeLimits } from "../../adapter/measure-work.ts";
 import type { SandboxPaths } from "../../adapter/places.ts";
 import { openWorkspace, type Workspace } from "../../adapter/workspace.ts";
 import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
@@ -32,12 +32,12 @@ export const agentEnv: Readonly<Record<string, string>> = {
   HOME: "/nonexistent",
 };
 
-export const noLimit: StartTimeLimit = () => ({
+export const noLimit: StartCommandTimeLimit = () => ({
   signal: new AbortController().signal,
   [Symbol.dispose]() {},
 });
 
-export const noWorkLimits: WorkLimits = {
+export const noWorkLimits: WorkSizeLimits = {
   ...{ workFiles: Number.POSITIVE_INFINITY, workBytes: Number.POSITIVE_INFINITY },
   workFileBytes: Number.POSITIVE_INFINITY,
 };

@@ -7,7 +7,7 @@ import { probeCache } from "../../src/host/probe-cache.ts";
 import { createRecordSeal } from "../../src/host/record-seal.ts";
 import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
-import { createFromSpec } from "../../src/sandbox/bring-up.ts";
+import { createSandboxFromSpec } from "../../src/sandbox/bring-up.ts";
 import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
 import { parseProbe, parseSandboxRecord } from "../../src/schema/read-document.ts";
@@ -42,7 +42,7 @@ export function sandboxesAt(
 
 /** A sandbox of a spec that says only what matters to a test. */
 export async function up(deps: CreateFromSpecDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
-  const { record } = await createFromSpec(
+  const { record } = await createSandboxFromSpec(
     deps,
     { spec: { ...defaultSandboxSpec, ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
     () => {},

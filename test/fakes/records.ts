@@ -2,7 +2,7 @@ import {
   type ContainerRecord,
   newSwarm,
   type SwarmState,
-  withContainer,
+  withNewRecord,
 } from "../../src/domain/swarm-state.ts";
 
 export const now: Date = new Date("2026-01-02T03:04:05.000Z");
@@ -12,7 +12,7 @@ const swarmId = "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b";
 /** A swarm with so many pending workers. */
 export function swarmOf(workers: number): SwarmState {
   let state = newSwarm(project, swarmId, now);
-  for (let index = 1; index <= workers; index += 1) state = withContainer(state, worker(index), now);
+  for (let index = 1; index <= workers; index += 1) state = withNewRecord(state, worker(index), now);
   return state;
 }
 

@@ -1,6 +1,10 @@
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import { type AdapterMessage, isJournalled, type JournalledMessage } from "../../src/domain/acp-messages.ts";
+import {
+  type AdapterMessage,
+  isJournalledMessage,
+  type JournalledMessage,
+} from "../../src/domain/acp-messages.ts";
 import type { AcpMessage, Completion, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { eventually } from "./eventually.ts";
 import { git } from "./repository.ts";
@@ -39,7 +43,7 @@ export class SteadyHost {
   /** Takes what a line brought: what is new must be next, and what is known must be the same. */
   keep({ messages }: Pick<Attached, "messages">): void {
     let before: number | null = null;
-    for (const message of (messages as readonly AdapterMessage[]).filter(isJournalled)) {
+    for (const message of (messages as readonly AdapterMessage[]).filter(isJournalledMessage)) {
       const { seq } = message;
       if (before !== null && seq !== before + 1) throw new Error(`${seq} came after ${before}`);
       before = seq;

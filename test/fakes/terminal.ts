@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import { widthOf } from "../../src/cli/board/text-width.ts";
+import { displayWidth } from "../../src/cli/board/text-width.ts";
 
 interface Row {
   cells: string[];
@@ -111,7 +111,7 @@ export class FakeTerminal extends EventEmitter {
   }
 
   #put(character: string): void {
-    const width = widthOf(character);
+    const width = displayWidth(character);
     if (width > 0 && this.#column + width > this.columns) {
       if (this.#breaksLines) {
         this.#line().isBroken = true;

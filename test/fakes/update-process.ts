@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync } from "node:fs";
-import { findContainer, type SwarmState, withRecord } from "../../src/domain/swarm-state.ts";
+import { requireRecord, type SwarmState, withReplacedRecord } from "../../src/domain/swarm-state.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { stateStore } from "../../src/state/state-store.ts";
 import { count as counts } from "../counts.ts";
@@ -42,9 +42,9 @@ for (let index = 0; index < Number(count); index += 1) {
   let reached = 0;
   const countUp = (state: SwarmState): SwarmState => {
     if (where === "inside") waitAtGate();
-    const record = findContainer(state, containerName);
+    const record = requireRecord(state, containerName);
     reached = record.lastSeq + 1;
-    return withRecord(state, { ...record, lastSeq: reached });
+    return withReplacedRecord(state, { ...record, lastSeq: reached });
   };
   try {
     await updates[how]?.(countUp);

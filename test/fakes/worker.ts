@@ -11,7 +11,7 @@ import type { UserStory } from "../../src/domain/generated/tasks.ts";
 import type { ContainerSpec, Containers, Execution } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
-import { workerContainer } from "../../src/swarm/worker-container.ts";
+import { workerContainerSpec } from "../../src/swarm/worker-container.ts";
 import { eventually } from "./eventually.ts";
 import { git, write } from "./repository.ts";
 import { testLabel } from "./test-label.ts";
@@ -98,7 +98,7 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
 
   const door = { network: options.network ?? ({ kind: "none" } as const), volumes: [], env: {} };
   const spec: ContainerSpec = {
-    ...workerContainer({
+    ...workerContainerSpec({
       ...{
         name,
         homeVolume: `${name}.home`,

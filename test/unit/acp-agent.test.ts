@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { acpAgent } from "../../adapter/agents/acp.ts";
-import type { Turn, TurnEnd } from "../../adapter/agents/agent.ts";
+import type { AgentTurn, TurnEnd } from "../../adapter/agents/agent.ts";
 import { type AcpAgentSide, type AcpAnswers, speakAcp } from "../fakes/acp-program.ts";
 import { type FakeAgentTools, fakeAgentTools } from "../fakes/agent-tools.ts";
 
 const agent = { kind: "acp", command: ["an-agent", "--acp"] };
-const story: Turn = { storyId: "US-001", prompt: "Do it.", continues: false, agent };
-const repair: Turn = {
+const story: AgentTurn = { storyId: "US-001", prompt: "Do it.", continues: false, agent };
+const repair: AgentTurn = {
   ...story,
   prompt: "Repair it.",
   promptForNewConversation: "Do it; repair.",
@@ -16,7 +16,7 @@ const repair: Turn = {
 interface Stage {
   readonly tools: FakeAgentTools;
   readonly sides: AcpAgentSide[];
-  carryOut(turn: Turn, signal?: AbortSignal): Promise<TurnEnd>;
+  carryOut(turn: AgentTurn, signal?: AbortSignal): Promise<TurnEnd>;
   /** What the client sent, by method. */
   sent(method: string): unknown[];
   told(): string[];

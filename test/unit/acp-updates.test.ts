@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { applyAcpUpdate, createAcpFacts, endOpenToolCalls } from "../../adapter/agents/acp-updates.ts";
+import { applyAcpUpdate, createAcpTurnState, endOpenToolCalls } from "../../adapter/agents/acp-updates.ts";
 
 test("of any number of tools the newest are remembered", () => {
-  let facts = createAcpFacts();
+  let facts = createAcpTurnState();
   for (let id = 0; id < 5_000; id += 1)
     facts = applyAcpUpdate(facts, { sessionUpdate: "tool_call", toolCallId: `${id}`, title: "a" }).facts;
 
@@ -15,5 +15,5 @@ test("of any number of tools the newest are remembered", () => {
 test("a tool whose name is too long to be remembered is left out", () => {
   const call = { sessionUpdate: "tool_call", toolCallId: "x".repeat(10_000), title: "a" };
 
-  expect(applyAcpUpdate(createAcpFacts(), call).activities).toEqual([]);
+  expect(applyAcpUpdate(createAcpTurnState(), call).activities).toEqual([]);
 });

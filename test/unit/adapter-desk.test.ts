@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { openHostInbox } from "../../adapter/desk.ts";
-import { canonicalRequest } from "../../adapter/request.ts";
+import { serializeCanonicalRequest } from "../../adapter/request.ts";
 import { SupervisorStatus } from "../../adapter/status.ts";
-import { WorkClock } from "../../adapter/work-clock.ts";
+import { PauseAwareClock } from "../../adapter/work-clock.ts";
 import type { Cancel, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import { count } from "../counts.ts";
 import { containerId, swarmId } from "../fakes/acp-talk.ts";
@@ -53,7 +53,7 @@ function deskWith({
   const complaints: string[] = [];
   const answers: Record<string, unknown>[] = [];
   let monotonic = 0;
-  const clock = new WorkClock(() => monotonic);
+  const clock = new PauseAwareClock(() => monotonic);
   const desk = openHostInbox({
     ...{ status, acceptedRequest, clock },
     journal: {
@@ -198,7 +198,7 @@ describe("the desk, whatever the host says", () => {
       const outcome = await at.outcome();
       if (typeof outcome === "object" && outcome !== null) {
         starts += 1;
-        expect(canonicalRequest(outcome).length).toBeGreaterThan(0);
+        expect(serializeCanonicalRequest(outcome).length).toBeGreaterThan(0);
         expect(outcome.branchName.startsWith("-")).toBe(false);
       }
       if (outcome === "REQUEST_INVALID") refusals += 1;
@@ -243,7 +243,7 @@ describe("the desk, whatever the host says", () => {
   });
 
   test("after a restart waits for the request that it knows, and for no other", async () => {
-    const at = deskWith({ known: canonicalRequest(request) });
+    const at = deskWith({ known: serializeCanonicalRequest(request) });
 
     at.hear(fromHost("task-request", { ...request, branchName: "feat/other" }));
     at.hear({ type: "task-request" });

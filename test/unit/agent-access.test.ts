@@ -5,8 +5,8 @@ import { baseImage, rootFilesystemImage } from "../../src/domain/base-image.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { TaskMetadata } from "../../src/domain/generated/tasks.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
-import { newSwarm, withContainer, withStatus } from "../../src/domain/swarm-state.ts";
-import { agentsIn, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
+import { newSwarm, withNewRecord, withStatus } from "../../src/domain/swarm-state.ts";
+import { agentNamesInImage, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
 import { agentAccess } from "../../src/swarm/agent-access.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
@@ -49,7 +49,7 @@ function access({
 function stateWith(...names: readonly string[]) {
   return names.reduce(
     (state, name) =>
-      withContainer(
+      withNewRecord(
         state,
         {
           ...{ containerName: `aimi-111111-0b7e6a-${name}`, branchName: `feat/${name}` },
@@ -266,7 +266,7 @@ describe("the base image", () => {
     const again = await ensure(null, ["claude"]);
 
     expect([added.built, again.built]).toEqual([true, false]);
-    expect(agentsIn(await images.find(baseImage))).toEqual(["claude", "gemini"]);
+    expect(agentNamesInImage(await images.find(baseImage))).toEqual(["claude", "gemini"]);
     expect(steps).toEqual([`Building ${baseImage}`, `Building ${baseImage}, with the new agents claude`]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { claudeAgent } from "../../adapter/agents/claude.ts";
 import {
   type AgentSpec,
-  credentialsOf,
+  agentVariableValues,
   describeCredentials,
   findAgentPackageKey,
   findAgentVariables,
@@ -55,7 +55,7 @@ describe("what goes into an agent's environment", () => {
     ["a path that ends like a known one", acp("./gemini"), []],
     ["a name that every object has", acp("constructor"), []],
   ])("%s", (_name, agent, variables) => {
-    const handed = credentialsOf(agent, rich);
+    const handed = agentVariableValues(agent, rich);
 
     expect(Object.keys(handed ?? {})).toEqual(variables);
     expect(Object.values(handed ?? {})).not.toContain("never");
@@ -65,9 +65,9 @@ describe("what goes into an agent's environment", () => {
   test("one secret is enough, and it is the one that the agent would prefer", () => {
     const env = { ...rich, ANTHROPIC_AUTH_TOKEN: "t" };
 
-    expect(credentialsOf(claudeCode, env)).toMatchObject({ ANTHROPIC_AUTH_TOKEN: "t" });
-    expect(credentialsOf(claudeCode, env)).not.toHaveProperty("ANTHROPIC_API_KEY");
-    expect(credentialsOf(claudeCode, { CLAUDE_CODE_OAUTH_TOKEN: "o", ANTHROPIC_API_KEY: "" })).toEqual({
+    expect(agentVariableValues(claudeCode, env)).toMatchObject({ ANTHROPIC_AUTH_TOKEN: "t" });
+    expect(agentVariableValues(claudeCode, env)).not.toHaveProperty("ANTHROPIC_API_KEY");
+    expect(agentVariableValues(claudeCode, { CLAUDE_CODE_OAUTH_TOKEN: "o", ANTHROPIC_API_KEY: "" })).toEqual({
       CLAUDE_CODE_OAUTH_TOKEN: "o",
     });
   });
@@ -75,7 +75,7 @@ describe("what goes into an agent's environment", () => {
   test("without a secret nothing goes in, and what would be needed is named", () => {
     const env = { ANTHROPIC_BASE_URL: "https://models.example", ANTHROPIC_API_KEY: "" };
 
-    expect(credentialsOf(claudeCode, env)).toBeNull();
+    expect(agentVariableValues(claudeCode, env)).toBeNull();
     expect(findAgentVariables(claudeCode, (name) => name === "ANTHROPIC_BASE_URL")).toEqual({
       ...{ agent: "claude", variables: [] },
       missing: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
@@ -91,14 +91,14 @@ describe("what goes into an agent's environment", () => {
     (name) => {
       const agent = { ...claudeCode, env: { [name]: "own" } };
 
-      expect(credentialsOf(agent, rich)).toBeNull();
+      expect(agentVariableValues(agent, rich)).toBeNull();
       expect(findAgentVariables(agent, () => false)).toEqual({ agent: "claude", variables: [], missing: [] });
     },
   );
 
   test.each(["script", "command"])("an agent of the kind %s calls no model that we know of", (kind) => {
     expect(findAgentVariables({ kind, command: ["gemini"] }, () => true)).toBeNull();
-    expect(credentialsOf({ kind, command: ["gemini"] }, rich)).toBeNull();
+    expect(agentVariableValues({ kind, command: ["gemini"] }, rich)).toBeNull();
   });
 
   test("is said once for each agent, by names alone", () => {

@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { test as base, describe, expect } from "vitest";
-import { startProgram } from "../../adapter/agent-program.ts";
+import { startAgentProgram } from "../../adapter/agent-program.ts";
 import { runAsAgent } from "../../adapter/agent-user.ts";
 import type { AgentProgram } from "../../adapter/agents/agent.ts";
 import { claudeAgent } from "../../adapter/agents/claude.ts";
 import { commandAgent } from "../../adapter/agents/command.ts";
-import type { StartTimeLimit } from "../../adapter/git.ts";
+import type { StartCommandTimeLimit } from "../../adapter/git.ts";
 import { readRegularFileScript } from "../../adapter/plain-file.ts";
 import { prepareWorkspace } from "../../adapter/prepare-workspace.ts";
 import { TimeLimitReached } from "../../adapter/work-clock.ts";
@@ -48,7 +48,7 @@ const test = base.extend<{ folder: string }>({
   },
 });
 
-function limit(ms = waitsMs): ReturnType<StartTimeLimit> {
+function limit(ms = waitsMs): ReturnType<StartCommandTimeLimit> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(new TimeLimitReached(ms)), waitsMs);
   return { signal: over.signal, [Symbol.dispose]: () => clearTimeout(timer) };
@@ -75,7 +75,7 @@ async function meet(path: string, flags: "r" | "w"): Promise<void> {
 describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
   const started: AgentProgram[] = [];
   const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-    const program = startProgram(
+    const program = startAgentProgram(
       { command: words, env: { ...env, ...more }, folder: "/" },
       { onBytes: () => {}, killAll: async () => {} },
     );

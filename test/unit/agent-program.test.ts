@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { startProgram } from "../../adapter/agent-program.ts";
-import { runAsAgent, startAsAgent, waitForExit } from "../../adapter/agent-user.ts";
+import { startAgentProgram } from "../../adapter/agent-program.ts";
+import { runAsAgent, startAsAgent, waitForProgramEnd } from "../../adapter/agent-user.ts";
 import { commandAgent } from "../../adapter/agents/command.ts";
 import { openJsonRpc } from "../../adapter/agents/json-rpc.ts";
-import { exitCodeOf } from "../../adapter/program-end.ts";
+import { requireExitCode } from "../../adapter/program-end.ts";
 import { TimeLimitReached } from "../../adapter/work-clock.ts";
 import { fakeAgentTools } from "../fakes/agent-tools.ts";
 
@@ -23,7 +23,7 @@ function answerOf(ask: () => number): string {
 describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () => {
   const env = { PATH: "/usr/bin:/bin" };
   const start = (...command: string[]) =>
-    startProgram({ command, env, folder: "/" }, { onBytes: () => {}, killAll: async () => {} });
+    startAgentProgram({ command, env, folder: "/" }, { onBytes: () => {}, killAll: async () => {} });
 
   test("is read to its end, also by who comes when it has ended", async () => {
     const program = start("sh", "-c", "echo first; echo last");
@@ -35,7 +35,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
 
   test("control: what nobody reads when a program ends is gone", async () => {
     const child = startAsAgent({ command: ["echo", "first"], env, folder: "/" });
-    await waitForExit(child);
+    await waitForProgramEnd(child);
 
     expect(await Array.fromAsync(child.stdout)).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     const result = await runAsAgent({ command, env, folder: isThere ? "/" : shell });
 
     expect(result).toMatchObject({ end, isOutOfMemory: false });
-    expect(answerOf(() => exitCodeOf("git", result))).toBe(answer);
+    expect(answerOf(() => requireExitCode("git", result))).toBe(answer);
   });
 
   const reasons: readonly [string, unknown, unknown, string][] = [
@@ -93,15 +93,17 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
       const result = await runAsAgent({ command, env, folder: "/", onOutput, deadline: stop.signal });
 
       expect(result).toMatchObject({ end, stdout: "begun\n" });
-      expect(answerOf(() => exitCodeOf("git", result))).toBe(answer);
+      expect(answerOf(() => requireExitCode("git", result))).toBe(answer);
       const never = await runAsAgent({ command: ["sleep", "600"], env, folder: "/" }, stop.signal);
       expect(never).toMatchObject({ end });
     },
   );
 
   test("that gives up because the kernel ended its own child for memory has not answered", () => {
-    expect(answerOf(() => exitCodeOf("git", { end: exited(128), isOutOfMemory: true }))).toMatch(/memory/);
-    expect(answerOf(() => exitCodeOf("git", { end: exited(0), isOutOfMemory: true }))).toBe("yes");
+    expect(answerOf(() => requireExitCode("git", { end: exited(128), isOutOfMemory: true }))).toMatch(
+      /memory/,
+    );
+    expect(answerOf(() => requireExitCode("git", { end: exited(0), isOutOfMemory: true }))).toBe("yes");
   });
 
   test("may speak without an end before it reads what it was asked", async () => {

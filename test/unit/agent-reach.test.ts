@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/domain/agent-credentials.ts";
-import { type AgentAccessSettings, findAgentAccess } from "../../src/domain/agent-reach.ts";
+import { type AgentAccessSettings, createAgentAccessReport } from "../../src/domain/agent-reach.ts";
 import { egressPresets } from "../../src/domain/egress.ts";
 
 const claude: AgentSpec = { kind: "claude" };
@@ -21,8 +21,8 @@ function settings(change: Partial<AgentAccessSettings> = {}): AgentAccessSetting
 
 describe("what agents reach by the gateway", () => {
   test("is their model's API, by a key that stays outside their sandboxes", () => {
-    const one = findAgentAccess([claude], [], settings(), withKey);
-    const two = findAgentAccess([claude, gemini, claude], [], settings(), {
+    const one = createAgentAccessReport([claude], [], settings(), withKey);
+    const two = createAgentAccessReport([claude, gemini, claude], [], settings(), {
       ...withKey,
       GEMINI_API_KEY: "sesame",
     });
@@ -41,11 +41,13 @@ describe("what agents reach by the gateway", () => {
   });
 
   test("is nothing without a key, and the variables of which one would do are named", () => {
-    expect(findAgentAccess([claude, claude], [], settings(), { GITHUB_TOKEN: "x" })).toEqual({
+    expect(createAgentAccessReport([claude, claude], [], settings(), { GITHUB_TOKEN: "x" })).toEqual({
       ...{ lines: [], problems: [] },
       missing: [{ agent: "claude", variables: claudeSecrets }],
     });
-    expect(findAgentAccess([claude], [], settings(), { ANTHROPIC_API_KEY: "" }).missing).toHaveLength(1);
+    expect(createAgentAccessReport([claude], [], settings(), { ANTHROPIC_API_KEY: "" }).missing).toHaveLength(
+      1,
+    );
   });
 
   test("is nothing of theirs where nobody knows whose models they call, and no key is asked for", () => {
@@ -54,7 +56,7 @@ describe("what agents reach by the gateway", () => {
       { kind: "command", command: ["claude"] },
     ];
 
-    expect(findAgentAccess(unknown, [], settings(), withKey)).toEqual({
+    expect(createAgentAccessReport(unknown, [], settings(), withKey)).toEqual({
       lines: [],
       missing: [],
       problems: [],
@@ -64,7 +66,7 @@ describe("what agents reach by the gateway", () => {
   test("is their model's API, too, where only the settings say where the key is", () => {
     const reference = { "credentials.anthropic": "cmd:pass show sesame" };
 
-    const reach = findAgentAccess([claude], [], settings(reference), {});
+    const reach = createAgentAccessReport([claude], [], settings(reference), {});
 
     expect(reach).toMatchObject({
       lines: [expect.stringMatching(/^claude calls api\.anthropic\.com through the gateway with cmd:pass/)],
@@ -75,7 +77,7 @@ describe("what agents reach by the gateway", () => {
   });
 
   test("is what was allowed beside it: each word once, presets by what they open, hosts with their port", () => {
-    const { lines } = findAgentAccess(
+    const { lines } = createAgentAccessReport(
       [claude],
       ["npm", "example.org:8443", "github"],
       settings({ allow: ["npm", "Example.com", "example.com:443"] }),
@@ -91,8 +93,8 @@ describe("what agents reach by the gateway", () => {
   test.each(["__proto__", "constructor", "169.254.169.254", "*.example.com", "", "npm\nexample.org"])(
     "is not what opens nothing: %j",
     (word) => {
-      expect(findAgentAccess([claude], [word], settings(), withKey).lines).toHaveLength(1);
-      expect(findAgentAccess([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
+      expect(createAgentAccessReport([claude], [word], settings(), withKey).lines).toHaveLength(1);
+      expect(createAgentAccessReport([claude], ["pypi", word], settings(), withKey).lines.at(-1)).toMatch(
         /the gateway allows: pypi \(packages of Python\)$/,
       );
     },
@@ -100,7 +102,7 @@ describe("what agents reach by the gateway", () => {
 
   test("is told of each preset in words", () => {
     for (const [name, { description }] of Object.entries(egressPresets))
-      expect(findAgentAccess([claude], [name], settings(), withKey).lines.at(-1)).toContain(
+      expect(createAgentAccessReport([claude], [name], settings(), withKey).lines.at(-1)).toContain(
         `${name} (${description})`,
       );
   });
@@ -110,7 +112,7 @@ describe("what agents reach by the gateway", () => {
     ["http://127.0.0.1:4000", "`localhost` means the container"],
     ["https://user:sesame@models.example", "without a user name or a password"],
   ])("is no address like %s: a problem with the variable's name", (address, expected) => {
-    const { problems } = findAgentAccess([claude], [], settings(), {
+    const { problems } = createAgentAccessReport([claude], [], settings(), {
       ...withKey,
       ANTHROPIC_BASE_URL: address,
     });
@@ -127,21 +129,21 @@ describe("what agents reach by the gateway", () => {
   test("is another address of the user's, in place of the company's", () => {
     const env = { ...withKey, ANTHROPIC_BASE_URL: "https://models.example/anthropic" };
 
-    expect(findAgentAccess([claude], [], settings(), env)).toMatchObject({
+    expect(createAgentAccessReport([claude], [], settings(), env)).toMatchObject({
       lines: [expect.stringMatching(/^claude calls models\.example through the gateway/)],
       problems: [],
     });
   });
 
   test("is nobody's business where no agent is due, whatever is allowed", () => {
-    expect(findAgentAccess([], [], settings({ allow: ["npm"] }), withKey)).toEqual({
+    expect(createAgentAccessReport([], [], settings({ allow: ["npm"] }), withKey)).toEqual({
       ...{ lines: [], missing: [], problems: [] },
     });
   });
 
   test("is, of a script, only what was allowed", () => {
-    expect(findAgentAccess([script], [], settings(), withKey).lines).toEqual([]);
-    expect(findAgentAccess([script], ["pypi"], settings(), withKey)).toEqual({
+    expect(createAgentAccessReport([script], [], settings(), withKey).lines).toEqual([]);
+    expect(createAgentAccessReport([script], ["pypi"], settings(), withKey)).toEqual({
       lines: ["in addition to model APIs, the gateway allows: pypi (packages of Python)"],
       ...{ missing: [], problems: [] },
     });
@@ -150,7 +152,7 @@ describe("what agents reach by the gateway", () => {
 
 describe("what agents reach without a gateway", () => {
   test("on the engine's own network is everything, and their variables go into them", () => {
-    const reach = findAgentAccess(
+    const reach = createAgentAccessReport(
       [claude, claude, script],
       ["npm"],
       settings({ network: "bridge" }),
@@ -168,7 +170,7 @@ describe("what agents reach without a gateway", () => {
   });
 
   test("is not said to be let in by a key that is not there", () => {
-    expect(findAgentAccess([claude], [], settings({ network: "agents" }), {}).missing).toEqual([
+    expect(createAgentAccessReport([claude], [], settings({ network: "agents" }), {}).missing).toEqual([
       { agent: "claude", variables: claudeSecrets },
     ]);
   });
@@ -176,18 +178,18 @@ describe("what agents reach without a gateway", () => {
   test("may be an address on this machine, which their own sandbox may well have", () => {
     const env = { ...withKey, ANTHROPIC_BASE_URL: "http://localhost:4000" };
 
-    expect(findAgentAccess([claude], [], settings({ network: "bridge" }), env).problems).toEqual([]);
+    expect(createAgentAccessReport([claude], [], settings({ network: "bridge" }), env).problems).toEqual([]);
   });
 
   test("without a network is nothing, and of that nothing is said", () => {
     expect(
-      findAgentAccess([script], ["npm"], settings({ network: "none", allow: ["pypi"] }), withKey),
+      createAgentAccessReport([script], ["npm"], settings({ network: "none", allow: ["pypi"] }), withKey),
     ).toEqual({
       ...{ lines: [], missing: [], problems: [] },
     });
   });
 
   test.each(["none", "bridge", "agents"])("is nobody's business where no agent is due: %s", (network) => {
-    expect(findAgentAccess([], ["npm"], settings({ network }), withKey).lines).toEqual([]);
+    expect(createAgentAccessReport([], ["npm"], settings({ network }), withKey).lines).toEqual([]);
   });
 });

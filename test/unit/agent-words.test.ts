@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
-import { flagSettings } from "../../src/cli/setting-flags.ts";
+import { settingsFromFlags } from "../../src/cli/setting-flags.ts";
 import { splitCommandLine } from "../../src/cli/split-program.ts";
-import { agentOfSettings, findAgentProblem } from "../../src/domain/default-agent.ts";
+import { defaultAgentFromSettings, findAgentProblem } from "../../src/domain/default-agent.ts";
 
 describe("the words after --", () => {
   test.each([
@@ -35,7 +35,7 @@ describe("the agent of tasks that name none", () => {
     ["script", ["a.json"], { kind: "script", script: "a.json" }],
   ] as const)("%s with %j", (agent, agentCommand, expected) => {
     expect(findAgentProblem({ agent, agentCommand })).toBeNull();
-    expect(agentOfSettings({ agent, agentCommand })).toEqual(expected);
+    expect(defaultAgentFromSettings({ agent, agentCommand })).toEqual(expected);
   });
 
   test.each([
@@ -48,10 +48,10 @@ describe("the agent of tasks that name none", () => {
   });
 
   test("flags become settings: the program, and --max as it was typed before", () => {
-    expect(flagSettings({ agent: "command", max: "3" }, ["sh"])).toEqual({
+    expect(settingsFromFlags({ agent: "command", max: "3" }, ["sh"])).toEqual({
       ...{ agent: "command", agentCommand: ["sh"], parallel: 3 },
     });
-    expect(flagSettings({ parallel: "2", max: "3" }, [])).toEqual({ parallel: 2 });
-    expect(() => flagSettings({ agent: "claude" }, ["sh"])).toThrow("no program may follow");
+    expect(settingsFromFlags({ parallel: "2", max: "3" }, [])).toEqual({ parallel: 2 });
+    expect(() => settingsFromFlags({ agent: "claude" }, ["sh"])).toThrow("no program may follow");
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import type { OwnerCommand } from "../../src/domain/wishes.ts";
-import { withCommand, withoutCommand } from "../../src/domain/wishes.ts";
-import { sendToOwner } from "../../src/swarm/ask-owner.ts";
+import { withOwnerCommand, withoutOwnerCommand } from "../../src/domain/wishes.ts";
+import { sendCommandsToOwner } from "../../src/swarm/ask-owner.ts";
 import { swarmOf, worker } from "../fakes/records.ts";
 
 const stop: OwnerCommand = { of: "container", name: worker(1).containerName, wish: "stop" };
@@ -49,15 +49,15 @@ describe("a wish for the owner", () => {
   test("is waited for until every part of it is granted", async () => {
     const { deps, change, asked, state } = owned();
     let isDone = false;
-    const answer = sendToOwner(deps, [stop, stopAll], never).finally(() => {
+    const answer = sendCommandsToOwner(deps, [stop, stopAll], never).finally(() => {
       isDone = true;
     });
     await asked;
     expect(state()).toMatchObject({ wish: "stop", containers: [{ wish: "stop" }, { wish: null }] });
-    change((before) => withoutCommand(before, stop));
+    change((before) => withoutOwnerCommand(before, stop));
     await new Promise(setImmediate);
     expect(isDone).toBe(false);
-    change((before) => withoutCommand(before, stopAll));
+    change((before) => withoutOwnerCommand(before, stopAll));
 
     expect(await answer).toBe(true);
   });
@@ -65,13 +65,13 @@ describe("a wish for the owner", () => {
   test("is not even written where there is no owner", async () => {
     const { deps, state } = owned({ isOwned: false });
 
-    expect(await sendToOwner(deps, [stop], never)).toBe(false);
+    expect(await sendCommandsToOwner(deps, [stop], never)).toBe(false);
     expect(state()).toEqual(swarmOf(2));
   });
 
   test("is not granted by an owner that is gone meanwhile", async () => {
     const { deps, asked, leave } = owned();
-    const answer = sendToOwner(deps, [stop], never);
+    const answer = sendCommandsToOwner(deps, [stop], never);
     await asked;
     leave();
 
@@ -80,7 +80,7 @@ describe("a wish for the owner", () => {
 
   test("is not granted because its worker is on its next attempt by now", async () => {
     const { deps, change, asked } = owned();
-    const answer = sendToOwner(deps, [stop], never);
+    const answer = sendCommandsToOwner(deps, [stop], never);
     await asked;
     const [first] = swarmOf(1).containers;
     const next = { ...stop, name: `${first?.containerName}.a2` };
@@ -90,10 +90,10 @@ describe("a wish for the owner", () => {
         record.wish === "stop" ? { ...record, containerName: next.name } : record,
       ),
     }));
-    change((before) => withCommand(before, next));
+    change((before) => withOwnerCommand(before, next));
     const early = await Promise.race([answer, new Promise((resolve) => setImmediate(resolve, "open"))]);
     expect(early).toBe("open");
-    change((before) => withoutCommand(before, next));
+    change((before) => withoutOwnerCommand(before, next));
 
     expect(await answer).toBe(true);
   });
@@ -101,11 +101,11 @@ describe("a wish for the owner", () => {
   test("is waited for no longer than whoever asks wants to", async () => {
     const { deps, asked } = owned();
     const leaving = new AbortController();
-    const answer = sendToOwner(deps, [stop], leaving.signal);
+    const answer = sendCommandsToOwner(deps, [stop], leaving.signal);
     await asked;
     leaving.abort(new Error("Ctrl-C"));
 
     await expect(answer).rejects.toThrow("Ctrl-C");
-    await expect(sendToOwner(deps, [stop], leaving.signal)).rejects.toThrow("Ctrl-C");
+    await expect(sendCommandsToOwner(deps, [stop], leaving.signal)).rejects.toThrow("Ctrl-C");
   });
 });

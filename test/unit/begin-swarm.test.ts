@@ -3,7 +3,7 @@ import type { EngineRef } from "../../src/domain/generated/swarm-state.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import { findPendingCommands } from "../../src/domain/wishes.ts";
-import { type BeginRequest, beginSwarm, type PlannedWork } from "../../src/swarm/begin-swarm.ts";
+import { type BeginSwarmRequest, beginSwarm, type PlannedWork } from "../../src/swarm/begin-swarm.ts";
 import { findWorkerTask } from "../../src/swarm/recall-task.ts";
 import { refuseEndedTasks } from "../../src/swarm/refuse-ended.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
@@ -22,7 +22,7 @@ function workOf(slug: string): PlannedWork {
 /** `meanwhile` is what others write after the ownership began. */
 async function begun(
   known: SwarmState | null,
-  beginning: Partial<BeginRequest> = {},
+  beginning: Partial<BeginSwarmRequest> = {},
   meanwhile: (state: SwarmState) => SwarmState = (state) => state,
   onWrite: (state: SwarmState) => void = () => {},
   on: EngineRef = engine,

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { beforeAll, describe, expect } from "vitest";
-import { branchesClash, findBranchProblem, isBranchName } from "../../src/domain/branch-name.ts";
+import { branchNamesClash, findBranchProblem, isBranchName } from "../../src/domain/branch-name.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
@@ -184,8 +184,11 @@ describe("names of branches by which git finds something else", () => {
     const { ours } = everythingIn(repository);
     const accepted: string[] = [];
     for (const name of new Set([...harmless, ...generated]))
-      if (findBranchProblem(name, remotes) === null && !accepted.some((other) => branchesClash(other, name)))
-        if (!branchesClash(name, "main") && !branchesClash(name, "heads/main")) accepted.push(name);
+      if (
+        findBranchProblem(name, remotes) === null &&
+        !accepted.some((other) => branchNamesClash(other, name))
+      )
+        if (!branchNamesClash(name, "main") && !branchNamesClash(name, "heads/main")) accepted.push(name);
 
     expect(generated.length).toBeGreaterThanOrEqual(500);
     expect(accepted.length).toBeGreaterThan(40);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readBuildStream } from "../../src/docker/build-stream.ts";
 import { readBuildkitStatus } from "../../src/docker/buildkit-progress.ts";
-import type { BuildEvent } from "../../src/ports/images.ts";
+import type { ImageBuildEvent } from "../../src/ports/images.ts";
 
 /**
  * Answers of a real engine (Docker 20.10), of both of its builders, to Dockerfiles of these steps: FROM, a RUN that writes
@@ -138,7 +138,7 @@ function unpacked(text: string): string {
 interface Read {
   readonly id: string | null;
   readonly failure: unknown;
-  readonly events: readonly BuildEvent[];
+  readonly events: readonly ImageBuildEvent[];
 }
 
 async function* pieces(text: string, length: number): AsyncGenerator<Uint8Array> {
@@ -147,7 +147,7 @@ async function* pieces(text: string, length: number): AsyncGenerator<Uint8Array>
 }
 
 async function read(answer: string | AsyncIterable<Uint8Array>, length = 1_000_000): Promise<Read> {
-  const events: BuildEvent[] = [];
+  const events: ImageBuildEvent[] = [];
   const stream = typeof answer === "string" ? pieces(answer, length) : answer;
   try {
     const id = await readBuildStream(stream, "the image", (event) => events.push(event));
@@ -158,7 +158,7 @@ async function read(answer: string | AsyncIterable<Uint8Array>, length = 1_000_0
 }
 
 /** Steps in few words, as somebody sees them. */
-function told(events: readonly BuildEvent[]): string[] {
+function told(events: readonly ImageBuildEvent[]): string[] {
   return events.map((event) => {
     if (event.kind === "output") return `> ${event.text}`;
     const instruction = /\b(?:FROM|RUN|COPY)\b/.exec(event.step)?.[0] ?? event.step;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FatalWorkerError } from "../../adapter/cannot-work.ts";
-import { executeTask, type TaskDeps } from "../../adapter/carry-out-task.ts";
+import { executeTask, type TaskExecutionDeps } from "../../adapter/carry-out-task.ts";
 import { TaskLimitReached } from "../../adapter/task-limit.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
@@ -8,7 +8,10 @@ import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 const base = "a".repeat(40);
 
 /** A task between two stories: nothing of it may be begun in these tests. */
-function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: TaskDeps; said: unknown[] } {
+function between(statusById: Readonly<Record<string, StoryStatus>>): {
+  deps: TaskExecutionDeps;
+  said: unknown[];
+} {
   const said: unknown[] = [];
   const stories = Object.keys(statusById).map((id) => storyWith({ id }));
   const known = new Map(Object.entries(statusById).filter(([, status]) => status !== "pending"));
@@ -24,7 +27,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): { deps: Tas
     workspace: { base, tip: async () => base },
     record: async (message: unknown) => void said.push(message),
     onStory: () => {},
-  } as unknown as TaskDeps;
+  } as unknown as TaskExecutionDeps;
   return { deps, said };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { withChangedRecord } from "../../src/domain/swarm-state.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { type CheckStateDeps, checkState } from "../../src/swarm/check-state.ts";
-import { type RepairDeps, repairState } from "../../src/swarm/repair-state.ts";
+import { type RepairStateDeps, repairState } from "../../src/swarm/repair-state.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
@@ -78,7 +78,7 @@ describe("swarm state check", () => {
 });
 
 describe("swarm state repair", () => {
-  function repairDeps(folder: string, change: Partial<RepairDeps> = {}): RepairDeps {
+  function repairDeps(folder: string, change: Partial<RepairStateDeps> = {}): RepairStateDeps {
     return {
       store: stateAt(folder).store,
       findEngine: async () => fakeEngine(),
@@ -105,7 +105,7 @@ describe("swarm state repair", () => {
       state: "exited",
       labels: labelsOf(2),
     });
-    const readJournal: RepairDeps["readJournal"] = async () => ({
+    const readJournal: RepairStateDeps["readJournal"] = async () => ({
       attempt: 1,
       lastSeq: 7,
       statusById: new Map([["US-001", "completed"]]),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findNamedTaskFiles, parseChoice } from "../../src/cli/choose-tasks.ts";
+import { findNamedTaskFiles, parseTaskChoice } from "../../src/cli/choose-tasks.ts";
 
 const tasks = ["login", "logout", "old", "2-factor"].map((slug) => ({
   ...{ slug, file: `.aimi/tasks/${slug}-tasks.json`, title: slug, branch: `feat/${slug}`, stories: [] },
@@ -8,7 +8,7 @@ const tasks = ["login", "logout", "old", "2-factor"].map((slug) => ({
 }));
 
 function slugsOf(answer: string): string {
-  const choice = parseChoice(answer, tasks);
+  const choice = parseTaskChoice(answer, tasks);
   if (choice.kind === "wrong") return choice.problem;
   if (choice.kind === "none") return "none";
   return choice.files.map((file) => file.replace(/^.*\/|-tasks\.json$/g, "")).join(" ");

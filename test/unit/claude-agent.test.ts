@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Turn, TurnEnd } from "../../adapter/agents/agent.ts";
+import type { AgentTurn, TurnEnd } from "../../adapter/agents/agent.ts";
 import { claudeAgent } from "../../adapter/agents/claude.ts";
 import { type FakeAgentTools, type FakeProgram, fakeAgentTools } from "../fakes/agent-tools.ts";
 
@@ -9,8 +9,8 @@ const unknownKey = { type: "system", subtype: "api_retry", error_status: 401 };
 const earlier = "11111111-1111-4111-8111-111111111111";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const story: Turn = { storyId: "US-001", prompt: "Do it.", continues: false, agent: { kind: "claude" } };
-const repair: Turn = {
+const story: AgentTurn = { storyId: "US-001", prompt: "Do it.", continues: false, agent: { kind: "claude" } };
+const repair: AgentTurn = {
   ...story,
   prompt: "Repair it.",
   promptForNewConversation: "Do it; repair.",
@@ -22,7 +22,7 @@ function succeed(program: FakeProgram): void {
   program.end(0);
 }
 
-function carryOut(tools: FakeAgentTools, turn: Turn, signal?: AbortSignal): Promise<TurnEnd> {
+function carryOut(tools: FakeAgentTools, turn: AgentTurn, signal?: AbortSignal): Promise<TurnEnd> {
   return claudeAgent.runTurn(turn, tools, signal ?? new AbortController().signal);
 }
 

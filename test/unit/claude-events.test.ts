@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { TurnFailure, TurnUsage } from "../../adapter/agents/agent.ts";
-import { applyClaudeEvent, type ClaudeFacts, createClaudeFacts } from "../../adapter/agents/claude-events.ts";
-import { type ClaudeExit, judgeClaudeRun } from "../../adapter/agents/claude-verdict.ts";
+import {
+  applyClaudeEvent,
+  type ClaudeRunState,
+  createClaudeRunState,
+} from "../../adapter/agents/claude-events.ts";
+import { type ClaudeExit, classifyClaudeRun } from "../../adapter/agents/claude-verdict.ts";
 import { type JsonObject, toJsonObject } from "../../adapter/agents/fields.ts";
 
 // The shapes are those of Claude Code 2.1.326, less what nobody reads.
@@ -76,12 +80,15 @@ function spent(inputTokens: number, costUSD: number): JsonObject {
   };
 }
 
-function fold(events: readonly JsonObject[], start = createClaudeFacts({ isResumed: false })): ClaudeFacts {
-  return events.reduce((facts: ClaudeFacts, event) => applyClaudeEvent(facts, event).facts, start);
+function fold(
+  events: readonly JsonObject[],
+  start = createClaudeRunState({ isResumed: false }),
+): ClaudeRunState {
+  return events.reduce((facts: ClaudeRunState, event) => applyClaudeEvent(facts, event).facts, start);
 }
 
 function told(events: readonly JsonObject[]): string[] {
-  let facts = createClaudeFacts({ isResumed: false });
+  let facts = createClaudeRunState({ isResumed: false });
   return events.flatMap((event) => {
     const step = applyClaudeEvent(facts, event);
     facts = step.facts;
@@ -93,7 +100,7 @@ function told(events: readonly JsonObject[]): string[] {
 }
 
 function usages(events: readonly JsonObject[], isResumed = false): TurnUsage[] {
-  let facts = createClaudeFacts({ isResumed });
+  let facts = createClaudeRunState({ isResumed });
   return events.flatMap((event) => {
     const step = applyClaudeEvent(facts, event);
     facts = step.facts;
@@ -289,17 +296,17 @@ const truths: [name: string, events: readonly JsonObject[], exit: ClaudeExit][] 
 
 describe("what a run of Claude Code came to", () => {
   test.each(lies)("%s is what it is", (_name, events, exit, [code, scope, message]) => {
-    const end = judgeClaudeRun(fold(events), exit);
+    const end = classifyClaudeRun(fold(events), exit);
 
     expect(end).toEqual({ kind: "failed", code, scope, message: expect.stringMatching(message) });
   });
 
   test.each(truths)("%s is an end", (_name, events, exit) => {
-    expect(judgeClaudeRun(fold(events), exit)).toEqual({ kind: "ended" });
+    expect(classifyClaudeRun(fold(events), exit)).toEqual({ kind: "ended" });
   });
 
   test("control characters of an API's answer reach nobody", () => {
-    const end = judgeClaudeRun(
+    const end = classifyClaudeRun(
       fold([init, ...apiFailed("unknown", 400, "bad\u001b[31m thing\nmore")]),
       failed,
     );

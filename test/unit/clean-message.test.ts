@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cleanMessage } from "../../src/domain/clean-message.ts";
+import { sanitizeMessage } from "../../src/domain/clean-message.ts";
 import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import { message, progress } from "../fakes/acp-talk.ts";
 
@@ -12,7 +12,7 @@ function progressWith(output: string, checkOutput: string): AcpMessage {
 test("a message in which nothing is to be cleaned stays the one that it is", () => {
   const plain = progressWith("all is done", "3 passed");
 
-  expect(cleanMessage(plain)).toBe(plain);
+  expect(sanitizeMessage(plain)).toBe(plain);
 });
 
 test("what is to be cleaned is, at the top of a message and deep in its lists, and nothing else changes", () => {
@@ -22,6 +22,6 @@ test("what is to be cleaned is, at the top of a message and deep in its lists, a
   ];
   const before = JSON.stringify(dirty);
 
-  expect(cleanMessage(dirty)).toEqual(clean);
+  expect(sanitizeMessage(dirty)).toEqual(clean);
   expect(JSON.stringify(dirty)).toBe(before);
 });

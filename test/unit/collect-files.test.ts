@@ -6,10 +6,10 @@ import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { createRecordSeal } from "../../src/host/record-seal.ts";
 import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { Containers } from "../../src/ports/containers.ts";
-import type { OpenEngine } from "../../src/ports/engine.ts";
+import type { ConnectedEngine } from "../../src/ports/engine.ts";
 import { type CollectedFiles, collectFiles } from "../../src/sandbox/collect-files.ts";
 import { findOutputsProblem, summarizeTask } from "../../src/sandbox/summarize-task.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { parseSandboxRecord } from "../../src/schema/read-document.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { test } from "../fakes/folders.ts";
@@ -51,7 +51,7 @@ async function collect(root: string, outputs: () => Iterable<PackedFile>): Promi
     copyOut: (_id, path) =>
       packFiles(path === "/work" ? [{ ...owner, kind: "folder", path: "work" }] : outputs()),
   };
-  const open = { containers } as unknown as OpenEngine;
+  const open = { containers } as unknown as ConnectedEngine;
   return collectFiles({ folders: foldersOf(root) }, open, { record, containerId: "c" });
 }
 
@@ -90,7 +90,7 @@ describe("what is brought out of a sandbox", () => {
       const collected = await collect(folder, many);
       const summary = await summarizeTask(folders, record, collected);
       await folders.writeSummary(summary);
-      expect(await findViolations("sandbox-summary", summary)).toEqual([]);
+      expect(await findSchemaViolations("sandbox-summary", summary)).toEqual([]);
       expect(summary.leftOut.length + summary.more.leftOut).toBe(500);
       expect(summary.outputFiles.length + summary.more.outputFiles).toBe(500);
       sizes.push(readFileSync(join(folder, ".aimi/sandboxes", id, "outputs/summary.json")).length);

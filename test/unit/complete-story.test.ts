@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { StoryDeps } from "../../adapter/carry-out-story.ts";
+import type { StoryExecutionDeps } from "../../adapter/carry-out-story.ts";
 import { completeStory } from "../../adapter/end-story.ts";
 import type { CheckResult } from "../../src/domain/generated/acp.ts";
 import { storyWith } from "../fakes/task-files.ts";
@@ -21,7 +21,7 @@ test.each([
       conversationOf: () => null,
     },
     ...{ swarmId: "s", taskFile: { metadata: { title: "t" } } },
-  } as unknown as StoryDeps;
+  } as unknown as StoryExecutionDeps;
 
   await completeStory(deps, { story: storyWith(), from: before }, { tree: "tree", checks });
 

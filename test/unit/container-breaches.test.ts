@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findBreaches } from "../../src/docker/container-breaches.ts";
+import { findConfinementBreaches } from "../../src/docker/container-breaches.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 
 test("swap without a limit is a breach, unless the kernel cannot count it for anybody", () => {
@@ -10,10 +10,10 @@ test("swap without a limit is a breach, unless the kernel cannot count it for an
       Mounts: [],
       NetworkSettings: { Networks: {} },
     },
-  } as unknown as Parameters<typeof findBreaches>[0];
+  } as unknown as Parameters<typeof findConfinementBreaches>[0];
 
   const [counted, uncounted] = [true, false].map((limitsSwap) =>
-    findBreaches(inspected, specOf("image", "runc"), { limitsSwap }),
+    findConfinementBreaches(inspected, specOf("image", "runc"), { limitsSwap }),
   );
 
   expect(counted).toContain("the container's swap has no limit");

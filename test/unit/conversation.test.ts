@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { type ConversationOptions, openConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
-import { realTiming, type Timing } from "../../src/acp/timing.ts";
+import { type ClockAndRandom, systemClockAndRandom } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import type { Completion } from "../../src/domain/generated/acp.ts";
@@ -37,7 +37,7 @@ interface Talk {
 }
 
 interface TalkOptions extends Partial<ConversationOptions> {
-  readonly timing?: Timing;
+  readonly timing?: ClockAndRandom;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: ConversationEvent, conversation: ReturnType<typeof openConversation>) => unknown;
 }
@@ -211,7 +211,7 @@ describe("a conversation", () => {
     const adapter = new FakeAdapter({ news: [...many, completion("completed")], pieceBytes: 4096 });
     const start = performance.now();
 
-    await using conversation = hold(adapter, { journal, timing: realTiming });
+    await using conversation = hold(adapter, { journal, timing: systemClockAndRandom });
     const events = await Array.fromAsync(conversation.events);
 
     expect(seqsOf(events)).toHaveLength(20_001);

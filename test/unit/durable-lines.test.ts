@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileS
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openJournal, readJournal } from "../../adapter/journal.ts";
-import { journalPath, reserveFilePath, type SandboxPaths } from "../../adapter/places.ts";
+import { diskReserveFilePath, journalPath, type SandboxPaths } from "../../adapter/places.ts";
 import { openDurableLines } from "../../src/wire/durable-lines.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -247,7 +247,7 @@ describe("the supervisor's journal", () => {
       const paths = pathsIn(disk);
       let full = 0;
       await using journal = await open(paths, () => (full += 1));
-      expect(readFileSync(reserveFilePath(paths)).length).toBe(4 << 20);
+      expect(readFileSync(diskReserveFilePath(paths)).length).toBe(4 << 20);
       fill(disk);
 
       for (let count = 0; count < 20; count += 1) await journal.append(said("x".repeat(2_000)));

@@ -7,7 +7,11 @@ import { threadId } from "node:worker_threads";
 import { describe, expect, vi } from "vitest";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { type FileOperations, removeTemporaryFiles, writeDurably } from "../../src/state/durable-write.ts";
+import {
+  type FileOperations,
+  removeTemporaryFiles,
+  writeFileDurably,
+} from "../../src/state/durable-write.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";
 
@@ -43,7 +47,7 @@ describe("a durable write", () => {
   test("replaces the whole content and leaves nothing beside it", async ({ folder }) => {
     const file = write(folder, "state.json", "old");
 
-    await writeDurably(file, "new");
+    await writeFileDurably(file, "new");
 
     expect(readFileSync(file, "utf8")).toBe("new");
     expect(readdirSync(folder)).toEqual(["state.json"]);
@@ -53,14 +57,14 @@ describe("a durable write", () => {
     test(`${code} at any operation: all old or all new, and an error that says which`, async ({ folder }) => {
       const file = write(folder, "state.json", "old");
       const { files: unharmed, calls } = failingAt(-1, code);
-      await writeDurably(file, "old", { files: unharmed });
+      await writeFileDurably(file, "old", { files: unharmed });
       const operations = calls();
       expect(operations).toBeGreaterThanOrEqual(8);
 
       const holds: string[] = [];
       for (let nth = 1; nth <= operations; nth += 1) {
-        await writeDurably(file, "old");
-        const error = await writeDurably(file, "new", { files: failingAt(nth, code).files }).catch(
+        await writeFileDurably(file, "old");
+        const error = await writeFileDurably(file, "new", { files: failingAt(nth, code).files }).catch(
           (thrown: unknown) => thrown,
         );
 
@@ -94,7 +98,7 @@ describe("a durable write", () => {
       },
     };
 
-    await writeDurably(file, "0123456789", { files });
+    await writeFileDurably(file, "0123456789", { files });
 
     expect(readFileSync(file, "utf8")).toBe("0123456789");
   });
@@ -106,7 +110,7 @@ describe("a durable write", () => {
     const lost = new SwarmError("LOCK_LOST", { file });
     const beforeRename = vi.fn().mockRejectedValue(lost);
 
-    await expect(writeDurably(file, "new", { beforeRename })).rejects.toBe(lost);
+    await expect(writeFileDurably(file, "new", { beforeRename })).rejects.toBe(lost);
 
     expect(readFileSync(file, "utf8")).toBe("old");
     expect(readdirSync(folder)).toEqual(["state.json"]);
@@ -134,7 +138,7 @@ describe("a durable write", () => {
     const file = write(folder, "state.json", "old");
     for (let guess = 1; guess <= 50; guess += 1) symlinkSync(victim, guessedName(file, guess));
 
-    await writeDurably(file, "new");
+    await writeFileDurably(file, "new");
     expect([readFileSync(victim, "utf8"), readFileSync(file, "utf8")]).toEqual(["precious", "new"]);
 
     await writeFileAtomic(file, "newer");

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { findRoute, isAllowedModelCall } from "../../gateway/find-route.ts";
 import { findAllowingFlag } from "../../src/domain/denied-words.ts";
 import { gatewayPort } from "../../src/domain/door-port.ts";
-import { type EgressPreset, egressPresets, mirrorUrls } from "../../src/domain/egress.ts";
+import { defaultRegistryUrls, type EgressPreset, egressPresets } from "../../src/domain/egress.ts";
 import { modelApis } from "../../src/domain/endpoint-words.ts";
 import { modelPricesDate } from "../../src/domain/model-prices.ts";
 import { defaultSubnets } from "../../src/domain/worker-subnets.ts";
@@ -18,7 +18,7 @@ function rowsBelow(heading: string): string[] {
 
 function rowOf([name, { description, hosts, mirror }]: [string, EgressPreset]): string {
   const shown = hosts.map(({ host, port }) => `\`${host}:${port}\``).join(" ");
-  const read = mirror === null ? "" : `\`${new URL(mirrorUrls[mirror] ?? "").host}\``;
+  const read = mirror === null ? "" : `\`${new URL(defaultRegistryUrls[mirror] ?? "").host}\``;
   return `| \`${name}\` | ${description} | ${shown || "–"} | ${read || "–"} |`;
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { egressPresets, mirrorUrls, parseAllowList } from "../../src/domain/egress.ts";
+import { defaultRegistryUrls, egressPresets, parseAllowList } from "../../src/domain/egress.ts";
 
 describe("what --allow opens", () => {
   test("is a host at the port of https, or at the one that is named", () => {
@@ -27,7 +27,7 @@ describe("what --allow opens", () => {
     const names = hosts.map(({ host }) => host);
 
     expect(mirrors).toEqual(["npm", "go", "github"]);
-    expect(mirrors.filter((name) => !Object.hasOwn(mirrorUrls, name))).toEqual([]);
+    expect(mirrors.filter((name) => !Object.hasOwn(defaultRegistryUrls, name))).toEqual([]);
     expect(names).not.toContain("github.com");
     expect(names).not.toContain("registry.npmjs.org");
     expect(names).not.toContain("upload.pypi.org");

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isStartingProgram, killStartingPrograms } from "../../src/host/end-beginnings.ts";
+import { isRuntimeExecInto, killStartingPrograms } from "../../src/host/end-beginnings.ts";
 import { findProcesses } from "../../src/host/processes.ts";
 import { test as inFolder } from "../fakes/folders.ts";
 
@@ -22,7 +22,7 @@ describe("what begins a program in a container", () => {
     ["a client of the engine", ["docker", "exec", id], false],
     ["a program about it", ["docker", "inspect", id], false],
   ])("is told by its arguments: %s", (_name, argv, expected) => {
-    expect(isStartingProgram(argv, id)).toBe(expected);
+    expect(isRuntimeExecInto(argv, id)).toBe(expected);
   });
 
   inFolder.skipIf(process.platform !== "linux")("is ended, and nothing else", async ({ folder }) => {

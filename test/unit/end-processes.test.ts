@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { startAsAgent, waitForExit } from "../../adapter/agent-user.ts";
-import { type Killer, killProcesses } from "../../adapter/end-processes.ts";
+import { startAsAgent, waitForProgramEnd } from "../../adapter/agent-user.ts";
+import { type KillerProcess, killAllProcessesOfUser } from "../../adapter/end-processes.ts";
 import type { ProgramEnd } from "../../adapter/program-end.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
@@ -10,21 +10,21 @@ const start = (...command: string[]) => startAsAgent({ command, env, folder: "/"
 /** Strikes only when it is told whom. */
 function heldKiller() {
   const child = start("sh", "-c", "read pid; kill -KILL $pid");
-  const exited = waitForExit(child);
+  const exited = waitForProgramEnd(child);
   // Nothing can be told to one that is over.
   child.stdin.on("error", () => {});
   return { child, exited };
 }
 
-const done: Killer = { exited: Promise.resolve({ kind: "exited", code: 1 }), end: () => {} };
+const done: KillerProcess = { exited: Promise.resolve({ kind: "exited", code: 1 }), end: () => {} };
 
 // It becomes another user, which only root may.
 describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
   test("is over when all are ended, and so ends nothing that begins then", async () => {
     const { child, exited } = heldKiller();
-    const killers: Killer[] = [{ exited, end: () => void child.kill("SIGKILL") }, done];
+    const killers: KillerProcess[] = [{ exited, end: () => void child.kill("SIGKILL") }, done];
 
-    await killProcesses({
+    await killAllProcessesOfUser({
       startKiller: () => killers.shift() ?? done,
       findProcesses: async () => [],
       killProcess: () => {},
@@ -43,7 +43,7 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
   test("is given more time, and ends no line to the host where nothing is left", async () => {
     const struck: number[] = [];
     /** As one on a machine on which it takes so long to begin. */
-    const slow = (): Killer => {
+    const slow = (): KillerProcess => {
       const { promise: exited, resolve } = Promise.withResolvers<ProgramEnd>();
       const timer = setTimeout(() => resolve({ kind: "exited", code: 1 }), 60);
       const end = () => {
@@ -53,7 +53,7 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
       return { exited, end };
     };
 
-    await killProcesses({
+    await killAllProcessesOfUser({
       ...{ startKiller: slow, findProcesses: async () => [], killerMs: 10 },
       killProcess: (pid) => void struck.push(pid),
     });
@@ -68,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)("a killer that is late", () => {
 
     child.stdin.end(`${next.pid}\n`);
 
-    expect(await waitForExit(next)).toEqual({ kind: "killed", signal: "SIGKILL" });
+    expect(await waitForProgramEnd(next)).toEqual({ kind: "killed", signal: "SIGKILL" });
     expect(await exited).toEqual({ kind: "exited", code: 0 });
   });
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentProgram } from "../../adapter/agents/agent.ts";
-import { killAfter, waitForExitOrKill } from "../../adapter/agents/end-program.ts";
+import { killProgramAfter, waitForExitOrKill } from "../../adapter/agents/end-program.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,7 +17,7 @@ function program(kill: () => Promise<void>): AgentProgram {
 test("a kill that fails is told to whoever ends the turn, and to nobody before", async () => {
   const failing = program(() => Promise.reject(new Error("EPERM")));
 
-  const patience = killAfter(failing, 100);
+  const patience = killProgramAfter(failing, 100);
   const ending = waitForExitOrKill(failing, 100);
   const told = expect(ending).rejects.toThrow("EPERM");
   await vi.advanceTimersByTimeAsync(1_000);
@@ -33,10 +33,10 @@ test("a kill that has begun is waited for, and none begins afterwards", async ()
     kills += 1;
     return killed.promise;
   });
-  const calledOff = killAfter(slow, 100);
+  const calledOff = killProgramAfter(slow, 100);
   await calledOff[Symbol.asyncDispose]();
 
-  const patience = killAfter(slow, 100);
+  const patience = killProgramAfter(slow, 100);
   await vi.advanceTimersByTimeAsync(1_000);
   let isOver = false;
   const over = patience[Symbol.asyncDispose]().then(() => {

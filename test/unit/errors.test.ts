@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { typesOfSchemas } from "../../scripts/generate.ts";
 import { reportFailure } from "../../src/cli/report-failure.ts";
-import { catalogue } from "../../src/domain/error-catalogue.ts";
+import { errorCatalogue } from "../../src/domain/error-catalogue.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import { exitCodes } from "../../src/domain/exit-codes.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -18,7 +18,7 @@ describe("the catalogue of errors", () => {
     .map((file) => readFileSync(join(root, "src", file), "utf8"))
     .join("\n");
 
-  test.each(Object.keys(catalogue))("%s has a producer", (code) => {
+  test.each(Object.keys(errorCatalogue))("%s has a producer", (code) => {
     // bin/swarm says NODE_TOO_OLD before there is a Node to run anything.
     const launcher = readFileSync(join(root, "bin/swarm"), "utf8");
 
@@ -29,7 +29,7 @@ describe("the catalogue of errors", () => {
     const documented = Object.values(exitCodes).filter((code) => code > 1);
 
     expect(
-      Object.values(catalogue).filter(({ exitCode }) => !documented.some((code) => code === exitCode)),
+      Object.values(errorCatalogue).filter(({ exitCode }) => !documented.some((code) => code === exitCode)),
     ).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe("the catalogue of errors", () => {
 
     const printed = String(stdout.read());
     expect(exit).toBe(6);
-    expect(await findViolations("error", JSON.parse(printed))).toEqual([]);
+    expect(await findSchemaViolations("error", JSON.parse(printed))).toEqual([]);
     expect(JSON.parse(printed).error).toMatchObject({
       code: "LOCK_TIMEOUT",
       message: "state.lock is locked by pid 7; swarm stopped waiting after 10 s",

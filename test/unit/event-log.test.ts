@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { describe, expect, test as plain } from "vitest";
 import { eventLine, maxEventLineBytes } from "../../src/domain/event-line.ts";
 import type { EventLog, KeptEvent } from "../../src/ports/event-log.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { type EventLogOptions, eventLog } from "../../src/state/event-log.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -55,7 +55,7 @@ describe("a line of the event log", () => {
     const circle: Record<string, unknown> = {};
     circle["circle"] = circle;
     for (const facts of [{ circle }, { big: 1n, none: undefined, call: () => 1 }, { at: 7, swarmId: [] }, []])
-      expect(await findViolations("event", lineWith(facts))).toEqual([]);
+      expect(await findSchemaViolations("event", lineWith(facts))).toEqual([]);
   });
 
   plain("cannot be made to say another time, swarm or worker by its facts", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { describeEventFacts } from "../../src/cli/event-words.ts";
-import { describeEvent } from "../../src/cli/worker-news.ts";
+import { describeOwnerEvent } from "../../src/cli/worker-news.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { eventFilter } from "../../src/domain/event-filter.ts";
+import { createEventFilter } from "../../src/domain/event-filter.ts";
 import type { KeptEvent } from "../../src/domain/generated/event.ts";
 import { now, swarmOf } from "../fakes/records.ts";
 
@@ -122,11 +122,11 @@ describe("events in words", () => {
   });
 
   test("while a swarm runs have their worker before them, and a line that is well says nothing", () => {
-    expect(describeEvent({ event: "ended", worker: "login", status: "failed", reason })).toBe(
+    expect(describeOwnerEvent({ event: "ended", worker: "login", status: "failed", reason })).toBe(
       "login  failed, AGENT_CRASH: it crashed",
     );
-    expect(describeEvent({ event: "stopping", why: "asked to stop" })).toBe("stopping: asked to stop");
-    expect(describeEvent({ event: "line", worker: "login", status: "live", why: "" })).toBeNull();
+    expect(describeOwnerEvent({ event: "stopping", why: "asked to stop" })).toBe("stopping: asked to stop");
+    expect(describeOwnerEvent({ event: "line", worker: "login", status: "live", why: "" })).toBeNull();
   });
 });
 
@@ -141,7 +141,7 @@ describe("which events are wanted", () => {
   const later = of({ swarmId: other.swarmId, at: "2026-01-03T00:00:00.000Z" });
   const all = [whole, mine, others, other, later];
   const wanted = (worker: string | null, swarm: string | null, present: typeof state | null = state) =>
-    all.filter(eventFilter(present, { worker, swarm, kind: null }, now));
+    all.filter(createEventFilter(present, { worker, swarm, kind: null }, now));
 
   test("without words: the present swarm's, and those of a swarm that begins later", () => {
     expect(wanted(null, null)).toEqual([whole, mine, others, later]);
@@ -166,7 +166,7 @@ describe("which events are wanted", () => {
       of({ worker: "1", event: "called", kind: "model", swarmId: other.swarmId }),
     ];
     const kept = (worker: string | null, kind: "model" | "egress" | null) =>
-      [...all, call, refused, foreign].filter(eventFilter(state, { worker, swarm: null, kind }, now));
+      [...all, call, refused, foreign].filter(createEventFilter(state, { worker, swarm: null, kind }, now));
 
     expect(kept(null, "model")).toEqual([call]);
     expect(kept(null, "egress")).toEqual([refused]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { compareVersions, findVulnerabilities } from "../../src/domain/find-holes.ts";
 import { knownVulnerabilities } from "../../src/domain/safe-versions.ts";
-import { judgeVersions } from "../../src/swarm/judge-versions.ts";
+import { checkEngineComponentVersions } from "../../src/swarm/judge-versions.ts";
 
 const [leak, links, device] = ["CVE-2024-21626", "CVE-2025-31133", "CVE-2026-41579"];
 
@@ -72,16 +72,21 @@ test("the list names its holes once, and its lines from the oldest on", () => {
 });
 
 test("doctor names what is older, what is safe, and what it is not told", () => {
-  const found = judgeVersions([{ name: "runc", version: "1.1.5+ds1-1+deb12u1" }], ["runc", "runsc"]);
+  const found = checkEngineComponentVersions(
+    [{ name: "runc", version: "1.1.5+ds1-1+deb12u1" }],
+    ["runc", "runsc"],
+  );
 
   expect(found).toMatchObject({ subject: "versions", state: "weak" });
   expect(found.fact).toMatch(
     /^runc 1\.1\.5\+ds1-1\+deb12u1; the engine does not report the version of runsc; runc is older than 1\.2\.8, 1\.3\.3, 1\.4\.0-rc\.3: CVE-2025-31133, CVE-2025-52565, CVE-2025-52881/,
   );
   expect(found.fact).not.toContain("CVE-2024-21626");
-  expect(judgeVersions([{ name: "runc", version: "1.5.0" }], ["runc"])).toMatchObject({
+  expect(checkEngineComponentVersions([{ name: "runc", version: "1.5.0" }], ["runc"])).toMatchObject({
     state: "good",
     fix: null,
   });
-  expect(judgeVersions([], []).fact).toBe("the engine does not report the versions of its components");
+  expect(checkEngineComponentVersions([], []).fact).toBe(
+    "the engine does not report the versions of its components",
+  );
 });

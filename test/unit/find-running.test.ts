@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { SwarmState } from "../../src/domain/generated/swarm-state.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import { labels } from "../../src/ports/engine.ts";
-import { findRunning } from "../../src/swarm/find-running.ts";
+import { findRunningContainer } from "../../src/swarm/find-running.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 import { swarmOf } from "../fakes/records.ts";
@@ -31,7 +31,7 @@ async function find(
   const made = await containers.create(specOf("fake", "runc", { name: record.containerName, labels: own }));
   await containers.start(made.id);
   await act(containers, made.id);
-  const found = await findRunning({ findEngine: async () => engine }, state, record, signal);
+  const found = await findRunningContainer({ findEngine: async () => engine }, state, record, signal);
   return { found, made };
 }
 
@@ -71,11 +71,13 @@ describe("the running container of a worker", () => {
     const [record] = state.containers;
     if (!record) throw new Error("a swarm of one has a record");
     const deps = { findEngine: async () => null };
-    await expect(findRunning(deps, state, record, signal)).rejects.toMatchObject({
+    await expect(findRunningContainer(deps, state, record, signal)).rejects.toMatchObject({
       code: "ENGINE_UNREACHABLE",
       message: expect.stringContaining("unix:///fake.sock"),
     });
-    await expect(findRunning(deps, { ...state, engine: null }, record, signal)).rejects.toMatchObject({
+    await expect(
+      findRunningContainer(deps, { ...state, engine: null }, record, signal),
+    ).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
     });
   });

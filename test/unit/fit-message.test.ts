@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutText, serializeWithinLimit, truncateTextStart } from "../../src/domain/fit-message.ts";
+import { serializeWithinLimit, truncateText, truncateTextStart } from "../../src/domain/fit-message.ts";
 
 describe("a message", () => {
   test("that fits is left as it is, to the byte", () => {
@@ -40,14 +40,14 @@ describe("a message", () => {
 describe("a text that is cut", () => {
   test("keeps characters whole", () => {
     for (let limit = 8; limit < 20; limit += 1) {
-      const cut = cutText("😀".repeat(20), limit);
+      const cut = truncateText("😀".repeat(20), limit);
       expect(cut.length).toBeLessThanOrEqual(limit);
       expect(cut.isWellFormed()).toBe(true);
       const end = truncateTextStart("😀".repeat(20), limit);
       expect(end.length).toBeLessThanOrEqual(limit);
       expect(end.isWellFormed()).toBe(true);
     }
-    expect(cutText("short", 5)).toBe("short");
+    expect(truncateText("short", 5)).toBe("short");
     expect(truncateTextStart("short", 5)).toBe("short");
     expect(truncateTextStart("longer", 5)).toBe("…nger");
   });

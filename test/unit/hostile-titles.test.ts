@@ -9,9 +9,9 @@ import { statusLines } from "../../src/cli/status-lines.ts";
 import { summaryLines } from "../../src/cli/summary-lines.ts";
 import { toJson } from "../../src/cli/to-json.ts";
 import { findBranchProblem } from "../../src/domain/branch-name.ts";
-import { cleanLines, cleanText, hasControlCharacters } from "../../src/domain/clean-text.ts";
+import { hasControlCharacters, sanitizeLines, sanitizeText } from "../../src/domain/clean-text.ts";
 import { eventLine } from "../../src/domain/event-line.ts";
-import { noticeOf } from "../../src/domain/notice.ts";
+import { createNotice } from "../../src/domain/notice.ts";
 import { summaryHtml } from "../../src/domain/summary-html.ts";
 import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
 import { summarizeSwarm } from "../../src/swarm/summarize-swarm.ts";
@@ -29,15 +29,15 @@ import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 test.each(hostileTitles)("%s is taken out of what is shown", (_what, title, shown) => {
   expect(hiddenIn(title.replaceAll("\n", "\u2028"))).not.toEqual([]);
-  expect(cleanText(title).replace(/ +/g, " ").trim()).toBe(shown);
-  expect(hiddenIn(cleanLines(title))).toEqual([]);
-  expect(hasControlCharacters(cleanText(title))).toBe(false);
+  expect(sanitizeText(title).replace(/ +/g, " ").trim()).toBe(shown);
+  expect(hiddenIn(sanitizeLines(title))).toEqual([]);
+  expect(hasControlCharacters(sanitizeText(title))).toBe(false);
 });
 
 test.each(["ünïcode — 日本 🎉", "👨‍👩‍👧 family", "می‌خواهم", "क्‍ष", "a  b", "❤️‍🔥"])(
   "%s stays as it is",
   (text) => {
-    expect(cleanText(text)).toBe(text);
+    expect(sanitizeText(text)).toBe(text);
     expect(hasControlCharacters(text)).toBe(false);
   },
 );
@@ -45,7 +45,7 @@ test.each(["ünïcode — 日本 🎉", "👨‍👩‍👧 family", "می‌خ�
 test("a long run of beginnings of sequences is no work", () => {
   const started = performance.now();
   for (const begin of ["\u009d", "\u001bP", "\u001b]", "\u009b", "\u200d", "\u001b[0"])
-    expect(hiddenIn(cleanText(begin.repeat(500_000)))).toEqual([]);
+    expect(hiddenIn(sanitizeText(begin.repeat(500_000)))).toEqual([]);
   // Looked through again from each of them it would take hours.
   expect(performance.now() - started).toBeLessThan(60_000);
 });
@@ -106,8 +106,8 @@ describe("a hostile title in summary, reports, notices, status and events", () =
       lines: summaryLines(summary).join("\n"),
       markdown: summaryMarkdown(summary),
       html: summaryHtml(summary),
-      notice: JSON.stringify(noticeOf(summary, { exit: 5 })),
-      needed: JSON.stringify(noticeOf(summary, { worker: "login", why: cleanText(title) })),
+      notice: JSON.stringify(createNotice(summary, { exit: 5 })),
+      needed: JSON.stringify(createNotice(summary, { worker: "login", why: sanitizeText(title) })),
       status: status.join("\n"),
       event: describeEventFacts(event),
       json: toJson({ title, record }),

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  checksumOf,
+  checksumOfInputs,
   findInputChanges,
   formatInputsLabel,
   type ImageInputs,
@@ -10,7 +10,7 @@ import {
 } from "../../src/domain/image-inputs.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-const checksum = (inputs: ImageInputs): string => checksumOf(inputs, sha256);
+const checksum = (inputs: ImageInputs): string => checksumOfInputs(inputs, sha256);
 /** Names as manifests have them, and such as every object has anyway. */
 const names = fc.oneof(
   fc.string(),

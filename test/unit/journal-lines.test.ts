@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { journalLines, storyOf } from "../../src/cli/journal-lines.ts";
+import { renderJournalMessage, storyIdOf } from "../../src/cli/journal-lines.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import {
@@ -17,7 +17,7 @@ function told(...attempts: readonly (readonly News[])[]): string[] {
   const messages = attempts.flatMap((news, at) =>
     numbered(news).map((message) => ({ ...message, attempt: at + 1 }) as unknown as JournalledMessage),
   );
-  return messages.flatMap((message, at) => journalLines(message, messages[at - 1] ?? null));
+  return messages.flatMap((message, at) => renderJournalMessage(message, messages[at - 1] ?? null));
 }
 
 test("a journal reads as what happened, when, to which story", () => {
@@ -99,5 +99,5 @@ test("messages about a story name it", () => {
     JournalledMessage,
   ];
 
-  expect([storyOf(about), storyOf(whole)]).toEqual(["US-001", null]);
+  expect([storyIdOf(about), storyIdOf(whole)]).toEqual(["US-001", null]);
 });

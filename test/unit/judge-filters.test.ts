@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeFilters } from "../../src/swarm/judge-filters.ts";
+import { checkSystemCallFilters } from "../../src/swarm/judge-filters.ts";
 
 const docker = { architecture: "x86_64", profile: "default", isPodman: false };
 const [strict, wide] = [{ programs32Bit: false }, { programs32Bit: true }];
@@ -12,7 +12,7 @@ test.each([
   ["an administrator's own", { ...docker, profile: "/etc/strict.json" }, strict, "good", null],
   ["no filter at all", { ...docker, profile: null }, strict, "weak", /Use Docker/],
 ] as const)("doctor judges the filters of %s", (_what, filter, setting, state, fix) => {
-  const found = judgeFilters({ filter, runtimes: ["runsc", "runc"] }, setting);
+  const found = checkSystemCallFilters({ filter, runtimes: ["runsc", "runc"] }, setting);
 
   expect(found).toMatchObject({ subject: "system calls", state });
   if (fix === null) expect(found.fix).toBeNull();
@@ -20,7 +20,7 @@ test.each([
 });
 
 test("doctor says it of each runtime, and of builds", () => {
-  expect(judgeFilters({ filter: docker, runtimes: ["runsc", "runc"] }, wide).fact).toBe(
+  expect(checkSystemCallFilters({ filter: docker, runtimes: ["runsc", "runc"] }, wide).fact).toBe(
     [
       "runsc: the engine's own filter: swarm's own filter works only with runc and crun",
       "runc: swarm's own filter, with sockets of every address family allowed for 32-bit programs",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
-  isSandboxOver,
-  judgeSandbox,
+  findSandboxEnd,
+  hasSandboxEndedForGood,
   type ObservedSandbox,
   type SandboxRecord,
 } from "../../src/domain/judge-sandbox.ts";
@@ -64,7 +64,7 @@ describe("what a sandbox's record must say of its container", () => {
     ["already timed out", { status: "timeout" }, { kind: "missing" }, null],
     ["already destroyed", { status: "destroyed" }, { kind: "missing" }, null],
   ])("%s", (_what, record, observed, expected) => {
-    const end = judgeSandbox(recordOf(record), observed, { now, isDestroyed: false });
+    const end = findSandboxEnd(recordOf(record), observed, { now, isDestroyed: false });
 
     expect(end && `${end.status} ${end.reason.code}`).toBe(expected);
     if (end) expect(end.completedAt).toBe(observed.kind === "ended" ? finishedAt : now.toISOString());
@@ -72,7 +72,7 @@ describe("what a sandbox's record must say of its container", () => {
 
   test.each([137, 143])("exit code %i after the user's own destroy is told as that", (exitCode) => {
     const messageOf = (isDestroyed: boolean) =>
-      judgeSandbox(recordOf({}), ended({ exitCode }), { now, isDestroyed })?.reason;
+      findSandboxEnd(recordOf({}), ended({ exitCode }), { now, isDestroyed })?.reason;
 
     expect(messageOf(true)).toEqual({
       ...{ code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
@@ -83,11 +83,16 @@ describe("what a sandbox's record must say of its container", () => {
   });
 
   test("a task that failed leaves a sandbox that can be used; one that broke its limits does not", () => {
-    expect(isSandboxOver(recordOf({ status: "failed", reason: null }))).toBe(false);
+    expect(hasSandboxEndedForGood(recordOf({ status: "failed", reason: null }))).toBe(false);
     expect(
-      isSandboxOver(recordOf({ status: "failed", reason: { code: "MEMORY_EXHAUSTED", message: "" } })),
+      hasSandboxEndedForGood(
+        recordOf({ status: "failed", reason: { code: "MEMORY_EXHAUSTED", message: "" } }),
+      ),
     ).toBe(false);
     for (const code of ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED", "CREATION_INTERRUPTED"])
-      expect(isSandboxOver(recordOf({ status: "failed", reason: { code, message: "" } })), code).toBe(true);
+      expect(
+        hasSandboxEndedForGood(recordOf({ status: "failed", reason: { code, message: "" } })),
+        code,
+      ).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import { homeVolumeName } from "../../src/domain/worker-names.ts";
-import { progressOf } from "../../src/domain/worker-record.ts";
+import { countStoryProgress } from "../../src/domain/worker-record.ts";
 import { openNetworkAccess } from "../../src/swarm/doors.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
@@ -228,7 +228,7 @@ describe("a worker that is kept", () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const stories = [{ id: "US-009", status: "pending", commit: null, attempt: 1, reason: null }] as const;
     await swarm.deps.change(swarm.nameOf("one"), (record) => ({
-      ...{ ...record, stories, storyProgress: progressOf(stories) },
+      ...{ ...record, stories, storyProgress: countStoryProgress(stories) },
     }));
     const { ended } = swarm.own();
     (await swarm.talk("one")).complete();

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createConcurrencyLimiter, type LimiterOptions } from "../../src/docker/limiter.ts";
+import { createConcurrencyLimiter, type LimitedCallOptions } from "../../src/docker/limiter.ts";
 
 const enough = new Error("enough");
 
@@ -11,7 +11,7 @@ function workLog(limited: ReturnType<typeof createConcurrencyLimiter>) {
   const endings = new Map<string, PromiseWithResolvers<void>>();
   return {
     begun,
-    begin(name: string, turn: LimiterOptions = {}): Promise<string> {
+    begin(name: string, turn: LimitedCallOptions = {}): Promise<string> {
       return limited(async () => {
         begun.push(name);
         const ending = Promise.withResolvers<void>();

@@ -4,13 +4,13 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { statusDocument, statusLines, suggestNextCommand } from "../../src/cli/status-lines.ts";
-import { getFromSocket } from "../../src/docker/ask-socket.ts";
+import { httpGetFromSocket } from "../../src/docker/ask-socket.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { type ContainerRecord, type SwarmState, withContainer } from "../../src/domain/swarm-state.ts";
+import { type ContainerRecord, type SwarmState, withNewRecord } from "../../src/domain/swarm-state.ts";
 import { currentCorrections, engineNeed, type SwarmStatus } from "../../src/domain/swarm-status.ts";
 import { findWaitingReason } from "../../src/domain/why-waiting.ts";
 import { labels } from "../../src/ports/engine.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { findKernelLockHolder } from "../../src/state/glance-at-holder.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
 import { readSwarmStatus, type SwarmStatusDeps } from "../../src/swarm/look-at-swarm.ts";
@@ -30,7 +30,7 @@ const owner = { pid: 4711, host: "here", since: now.toISOString(), command: "swa
 function swarmWith(...changes: Partial<ContainerRecord>[]): SwarmState {
   const empty = { ...swarmOf(0), engine: engineRef };
   return changes.reduce<SwarmState>(
-    (state, change, index) => withContainer(state, { ...worker(index + 1), ...change }, now),
+    (state, change, index) => withNewRecord(state, { ...worker(index + 1), ...change }, now),
     empty,
   );
 }
@@ -338,10 +338,10 @@ describe("what is shown of a swarm", () => {
 
     const document = statusDocument(await look());
 
-    expect(await findViolations("status", document)).toEqual([]);
-    expect(await findViolations("swarm-state", document.swarm)).toEqual([]);
+    expect(await findSchemaViolations("status", document)).toEqual([]);
+    expect(await findSchemaViolations("swarm-state", document.swarm)).toEqual([]);
     expect(document).toMatchObject({ corrections: { length: 3 }, orphans: ["aimi-stray"] });
-    expect(await findViolations("status", statusDocument(null))).toEqual([]);
+    expect(await findSchemaViolations("status", statusDocument(null))).toEqual([]);
   });
 
   test("a correction is shown until its record has moved on", async ({ folder }) => {
@@ -393,7 +393,9 @@ describe("a question at a socket", () => {
       });
     });
     await new Promise<void>((resolve) => server.listen(path, resolve));
-    const found = await getFromSocket(path, "/containers/json", { timeoutMs: answer === null ? 20 : 5_000 });
+    const found = await httpGetFromSocket(path, "/containers/json", {
+      timeoutMs: answer === null ? 20 : 5_000,
+    });
     await new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
@@ -416,6 +418,6 @@ describe("a question at a socket", () => {
   });
 
   test("where nobody listens there is none", async ({ folder }) => {
-    expect(await getFromSocket(join(folder, "none.sock"), "/", { timeoutMs: 1_000 })).toBeNull();
+    expect(await httpGetFromSocket(join(folder, "none.sock"), "/", { timeoutMs: 1_000 })).toBeNull();
   });
 });

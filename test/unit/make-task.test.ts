@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { TaskFile } from "../../src/domain/generated/tasks.ts";
-import { commitReader } from "../../src/host/commit-reader.ts";
+import { createCommitReader } from "../../src/host/commit-reader.ts";
 import { createGit } from "../../src/host/git.ts";
 import { createNewFilesWriter } from "../../src/host/new-files.ts";
 import { openTaskFolder } from "../../src/host/task-folder.ts";
 import * as parsers from "../../src/schema/read-document.ts";
-import { type MadeTask, makeTask, type NewTaskRequest } from "../../src/swarm/make-task.ts";
+import { type CreatedTask, makeTask, type NewTaskRequest } from "../../src/swarm/make-task.ts";
 import { test, writeTask } from "../fakes/folders.ts";
 import { git, write } from "../fakes/repository.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
@@ -24,14 +24,14 @@ async function make(
   repository: string,
   words: Partial<NewTaskRequest> = {},
   { done = [], ...more }: { readonly done?: readonly string[] } & Partial<TaskSettings> = {},
-): Promise<MadeTask & { readonly taskFile: TaskFile }> {
+): Promise<CreatedTask & { readonly taskFile: TaskFile }> {
   const ledger = done.map((sha256) => ({
     ...{ sha256, file: "", outcome: "completed" as const, swarmId: "", at: "" },
   }));
   const deps = {
     ...{ parsers, today, folder: openTaskFolder(repository), files: createNewFilesWriter(repository) },
     ...{
-      commits: commitReader(repository),
+      commits: createCommitReader(repository),
       git: createGit(repository),
       ledger: { read: async () => ledger },
     },

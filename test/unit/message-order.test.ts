@@ -4,11 +4,11 @@ import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import {
   type ConversationState,
+  conversationForJournalReplay,
+  conversationForNewConnection,
   judgeMessage,
   judgeUnknownMessage,
   type MessageVerdict,
-  stateForJournalReplay,
-  stateForNewConnection,
 } from "../../src/domain/message-order.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import {
@@ -84,8 +84,13 @@ describe("a conversation", () => {
     ],
     ["anything before hello", begin(), heartbeat(), "before hello"],
     ["another protocol", begin(), hello({ protocol: "acp/2" }), "protocol"],
-    ["a journal that was lost", stateForNewConnection(started), hello({ lastSeq: 0 }), "journal was lost"],
-    ["a journal that has more", stateForNewConnection(started), hello({ lastSeq: 7 }), "new"],
+    [
+      "a journal that was lost",
+      conversationForNewConnection(started),
+      hello({ lastSeq: 0 }),
+      "journal was lost",
+    ],
+    ["a journal that has more", conversationForNewConnection(started), hello({ lastSeq: 7 }), "new"],
     ["a second hello", live, hello({ lastSeq: 0 }), "new"],
     ["the next message", live, next(live, activity("US-001", "works")), "new"],
     ["the same message again", started, numbered([progress("US-001", "failed")])[0], "known"],
@@ -179,7 +184,7 @@ describe("the end", () => {
     ["stopped", "new"],
   ] as const)("by completion %s, in another connection: what follows is %s", (status, expected) => {
     const ended = follow([next(live, completion(status))] as unknown[], live);
-    const again = follow([hello({ lastSeq: 1, phase: "waiting" })], stateForNewConnection(ended));
+    const again = follow([hello({ lastSeq: 1, phase: "waiting" })], conversationForNewConnection(ended));
 
     expect(judge(again, next(again, activity("US-001", "goes on"))).kind).toBe(expected);
   });
@@ -187,10 +192,13 @@ describe("the end", () => {
   test("of a run, of which a journal tells what followed it", () => {
     const news = [completion("stopped"), errorNews(), progress("US-001", "in_progress")];
 
-    expect(follow(numbered(news), stateForJournalReplay(begin()))).toMatchObject({ lastSeq: 3, end: null });
-    expect(() => follow(numbered([completion("failed"), ...news]), stateForJournalReplay(begin()))).toThrow(
-      "violation",
-    );
+    expect(follow(numbered(news), conversationForJournalReplay(begin()))).toMatchObject({
+      lastSeq: 3,
+      end: null,
+    });
+    expect(() =>
+      follow(numbered([completion("failed"), ...news]), conversationForJournalReplay(begin())),
+    ).toThrow("violation");
   });
 });
 

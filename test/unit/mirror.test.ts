@@ -17,8 +17,8 @@ import {
   sendUpstreamRequest,
   type UpstreamRequest,
 } from "../../gateway/ask-upstream.ts";
-import { type MirrorFacts, serveMirror } from "../../gateway/mirror.ts";
-import { judgeMirrorRequest } from "../../gateway/mirror-rules.ts";
+import { type MirrorTraffic, serveMirrorRequest } from "../../gateway/mirror.ts";
+import { checkMirrorRequest } from "../../gateway/mirror-rules.ts";
 import { replaceBytes } from "../../gateway/replace-bytes.ts";
 import type { RefusalReason } from "../../src/domain/generated/gateway.ts";
 
@@ -39,7 +39,7 @@ interface Seen {
 interface World {
   readonly seen: Seen[];
   readonly refused: [what: string, why: RefusalReason][];
-  readonly reached: MirrorFacts[];
+  readonly reached: MirrorTraffic[];
   readonly registry: string;
   readonly base: string;
   readonly doorPort: number;
@@ -82,7 +82,7 @@ async function world({
 }: Settings = {}): Promise<World> {
   const seen: Seen[] = [];
   const refused: World["refused"] = [];
-  const reached: MirrorFacts[] = [];
+  const reached: MirrorTraffic[] = [];
   const served: Promise<void>[] = [];
   const controller = new AbortController();
   const registryServer = createServer((request, response) => {
@@ -98,11 +98,11 @@ async function world({
     const rest = (request.url ?? "").slice("/r/TOKEN/mirror".length);
     const deps = {
       refuse: (what: string, why: RefusalReason) => void refused.push([what, why]),
-      onServed: (facts: MirrorFacts) => void reached.push(facts),
+      onServed: (facts: MirrorTraffic) => void reached.push(facts),
       ask: put,
       signal: controller.signal,
     };
-    served.push(serveMirror(request, response, { mirror, rest, base }, deps));
+    served.push(serveMirrorRequest(request, response, { mirror, rest, base }, deps));
   });
   const doorPort = await listening(door);
   const base = `http://127.0.0.1:${doorPort}/r/TOKEN/mirror`;
@@ -462,7 +462,7 @@ describe("a path", () => {
   test.each(["/a b", "/a\r\nx: y", "/a\nb", "/a\0", "/\u00e9", "/\u2025/x", "/a\tb"])(
     "written %j is refused where no parser stands before it",
     (rest) => {
-      expect(judgeMirrorRequest(npm, { method: "GET", rest, headers: {} })).toMatchObject({
+      expect(checkMirrorRequest(npm, { method: "GET", rest, headers: {} })).toMatchObject({
         why: "path",
         status: 400,
       });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type DiskMeasurement, isMeasurementDue } from "../../adapter/disk-watch.ts";
+import { type DiskMeasurement, isDiskMeasurementDue } from "../../adapter/disk-watch.ts";
 import { nextPollMs, type SizeGrowth } from "../../src/domain/next-look.ts";
 
 const MB = 1_000_000;
@@ -28,7 +28,7 @@ describe("when the disk of a worker is measured", () => {
     let last: DiskMeasurement | null = { atMs: 0, usedBytes: 0, bytesUntilLimit: limitBytes, tookMs: 100 };
     for (let atMs = 1_000; (seen.at(-1) ?? 0) <= limitBytes; atMs += 1_000) {
       const usedBytes = atMs * bytesPerMs;
-      if (!isMeasurementDue(last, { atMs, usedBytes })) continue;
+      if (!isDiskMeasurementDue(last, { atMs, usedBytes })) continue;
       seen.push(usedBytes);
       last = { atMs, usedBytes, bytesUntilLimit: limitBytes - usedBytes, tookMs: 100 };
     }
@@ -54,13 +54,13 @@ describe("when the disk of a worker is measured", () => {
     const last: DiskMeasurement = { atMs: 0, usedBytes: GB, bytesUntilLimit: 1, tookMs: 2_000 };
 
     const due = [1_000, 4_000, 7_999, 8_000].map((atMs) =>
-      isMeasurementDue(last, { atMs, usedBytes: 9 * GB }),
+      isDiskMeasurementDue(last, { atMs, usedBytes: 9 * GB }),
     );
 
     expect(due).toEqual([false, false, false, true]);
   });
 
   test("the first measurement is due at once", () => {
-    expect(isMeasurementDue(null, { atMs: 0, usedBytes: 0 })).toBe(true);
+    expect(isDiskMeasurementDue(null, { atMs: 0, usedBytes: 0 })).toBe(true);
   });
 });

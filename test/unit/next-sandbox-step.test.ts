@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { nextSandboxStep } from "../../src/cli/next-sandbox-step.ts";
+import { suggestNextSandboxCommand } from "../../src/cli/next-sandbox-step.ts";
 
-type Listed = Parameters<typeof nextSandboxStep>[0][number];
+type Listed = Parameters<typeof suggestNextSandboxCommand>[0][number];
 
 const sandbox = (id: string, change: Partial<Listed> = {}): Listed => ({
   ...{ id, status: "running", reason: null, execution: null },
@@ -43,5 +43,5 @@ test.each<readonly [string, readonly Listed[], string]>([
     "`swarm sandbox logs -f b` shows the output of the running task",
   ],
 ])("the next step for a sandbox %s", (_what, records, step) => {
-  expect(nextSandboxStep(records)).toBe(step);
+  expect(suggestNextSandboxCommand(records)).toBe(step);
 });

@@ -5,8 +5,8 @@ import {
   findCrontabLines,
   isWeekdayList,
   type NightlySchedule,
+  parseTimeOfDay,
   replaceCrontabLine,
-  timeOfDay,
 } from "../../src/domain/night-schedule.ts";
 
 const night: NightlySchedule = {
@@ -80,7 +80,7 @@ describe("when", () => {
     ["07:60", null],
     ["* *", null],
   ] as const)("at %s", ([text, at]) => {
-    expect(timeOfDay(text)).toEqual(at);
+    expect(parseTimeOfDay(text)).toEqual(at);
   });
 
   test.for([

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { nothingToRun } from "../../src/cli/nothing-to-run.ts";
+import { explainNothingToRun } from "../../src/cli/nothing-to-run.ts";
 
 test("the command that repeats a file quotes its name for a shell", () => {
   const file = ".aimi/tasks/it's new-tasks.json";
 
-  const { next } = nothingToRun([{ file, why: "failed on 2026-01-02" }], [file]);
+  const { next } = explainNothingToRun([{ file, why: "failed on 2026-01-02" }], [file]);
 
   expect(next).toBe(
     "`swarm start '.aimi/tasks/it'\\''s new-tasks.json' --again` carries out this task file again",

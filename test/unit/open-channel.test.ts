@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { serializeHostMessage } from "../../src/acp/host-lines.ts";
-import { type Channel, openChannel } from "../../src/acp/open-channel.ts";
+import { type AdapterConnection, connectToAdapter } from "../../src/acp/open-channel.ts";
 import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { begin, containerId, goodNews, swarmId } from "../fakes/acp-talk.ts";
 import { FakeAdapter } from "../fakes/fake-adapter.ts";
 
-function open(adapter: FakeAdapter, from = 0): Promise<Channel> {
-  return openChannel(
+function open(adapter: FakeAdapter, from = 0): Promise<AdapterConnection> {
+  return connectToAdapter(
     { containers: adapter.containers, findProblem },
     { containerId, from, known: { ...begin(), lastSeq: from } },
     new AbortController().signal,
   );
 }
 
-async function firstOf(channel: Channel): Promise<unknown> {
+async function firstOf(channel: AdapterConnection): Promise<unknown> {
   for await (const group of channel.received) return group;
   return null;
 }

@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import {
-  createComplaintParser,
-  parseComplaint,
-  type TarComplaint,
+  createTarErrorParser,
+  parseTarErrorLine,
+  type TarErrorMessage,
 } from "../../src/sandbox/pack-complaints.ts";
 
-function told(...pieces: readonly string[]): TarComplaint[] {
-  const complaints: TarComplaint[] = [];
-  const lines = createComplaintParser((complaint) => complaints.push(complaint));
+function told(...pieces: readonly string[]): TarErrorMessage[] {
+  const complaints: TarErrorMessage[] = [];
+  const lines = createTarErrorParser((complaint) => complaints.push(complaint));
   for (const piece of pieces) lines.add(Buffer.from(piece));
   lines.end();
   return complaints;
 }
 
 describe("what tar in a sandbox says of a file", () => {
-  test.for<[line: string, complaint: TarComplaint | null]>([
+  test.for<[line: string, complaint: TarErrorMessage | null]>([
     [
       "tar: ./outputs/a: Cannot open: Permission denied",
       { kind: "missed", path: "outputs/a", reason: "Cannot open: Permission denied" },
@@ -45,7 +45,7 @@ describe("what tar in a sandbox says of a file", () => {
     ["", null],
     ["find: something else", null],
   ])("%s", ([line, complaint]) => {
-    expect(parseComplaint(line)).toEqual(complaint);
+    expect(parseTarErrorLine(line)).toEqual(complaint);
   });
 
   test("is read line by line, wherever its pieces end", () => {

@@ -4,8 +4,8 @@ import {
   type EngineResource,
   findLeftoverAttempts,
   planCleanup,
-  type WorkLocation,
-  withDiscarded,
+  type WorkAvailability,
+  withDiscardedContainer,
 } from "../../src/domain/plan-cleanup.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { now, swarmOf } from "../fakes/records.ts";
@@ -13,8 +13,8 @@ import { now, swarmOf } from "../fakes/records.ts";
 const { swarmId, project } = swarmOf(0);
 const otherSwarm = "11111111-2222-4333-8444-555555555555";
 const id = "a".repeat(64);
-const here: WorkLocation = { kind: "here" };
-const elsewhere: WorkLocation = { kind: "elsewhere", why: "its commit is not here" };
+const here: WorkAvailability = { kind: "here" };
+const elsewhere: WorkAvailability = { kind: "elsewhere", why: "its commit is not here" };
 
 const nameOf = (slug: string, swarm = swarmId): string =>
   `aimi-${project.id.slice(0, 6)}-${swarm.slice(0, 6)}-${slug}`;
@@ -125,14 +125,14 @@ describe("what workers left on the engine", () => {
     for (const status of ["running", "stopped", "pending"] as const) {
       const [record] = swarmWith({ status, acpPid: 7 }).containers as [ContainerRecord];
 
-      expect(withDiscarded(record, now)).toMatchObject({
+      expect(withDiscardedContainer(record, now)).toMatchObject({
         ...{ status: "failed", containerId: null, acpPid: null, reason: { code: "CONTAINER_LOST" } },
       });
     }
     const [failed] = swarmWith({ status: "failed", reason: { code: "X", message: "x" } }).containers as [
       ContainerRecord,
     ];
-    expect(withDiscarded(failed, now)).toMatchObject({ reason: { code: "X" }, containerId: null });
+    expect(withDiscardedContainer(failed, now)).toMatchObject({ reason: { code: "X" }, containerId: null });
   });
 
   test("only what belongs to the workers that were named, with their attempts before", () => {

@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
-import { checksumOf, findInputChanges } from "../../src/domain/image-inputs.ts";
+import { checksumOfInputs, findInputChanges } from "../../src/domain/image-inputs.ts";
 import { ensureProjectImage } from "../../src/image/build-project-image.ts";
-import { baseInputs } from "../../src/image/ensure-base-image.ts";
+import { baseImageInputs } from "../../src/image/ensure-base-image.ts";
 import { imageOperations } from "../../src/image/image-operations.ts";
 import {
   computeImageLookupKey,
@@ -18,7 +18,7 @@ import {
 import type { CommitReader, TrackedFile } from "../../src/ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "../../src/ports/engine.ts";
 import type { ImageSources } from "../../src/ports/image-sources.ts";
-import type { BuildSpec, ImageFacts } from "../../src/ports/images.ts";
+import type { ImageBuildSpec, ImageFacts } from "../../src/ports/images.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 import { test } from "../fakes/folders.ts";
@@ -146,7 +146,7 @@ describe("what goes into a project's image", () => {
 
     expect(findInputChanges(before.inputs, after.inputs).map(({ input }) => input)).toEqual(expected);
     expect(after.checksum === before.checksum).toBe(expected.length === 0);
-    expect(after.checksum).toBe(checksumOf(after.inputs, sha256));
+    expect(after.checksum).toBe(checksumOfInputs(after.inputs, sha256));
     expect(after.repository).toBe("aimi-sandbox-sample");
   });
 
@@ -253,8 +253,8 @@ test.each<[string, { files?: Record<string, string>; adapter?: string; agents?: 
 ])(
   "the base image changes by %s, and it is named",
   async (_, { files = {}, adapter, agents = [] }, expected) => {
-    const before = await baseInputs({ engine: fakeEngine(), sources: sourcesWith() }, { agents: [] });
-    const after = await baseInputs(
+    const before = await baseImageInputs({ engine: fakeEngine(), sources: sourcesWith() }, { agents: [] });
+    const after = await baseImageInputs(
       { engine: fakeEngine(), sources: sourcesWith(files, adapter) },
       { agents },
     );
@@ -265,7 +265,7 @@ test.each<[string, { files?: Record<string, string>; adapter?: string; agents?: 
 
 test("the base image is the same in whatever order, and however often, its agents are named", async () => {
   const inputsOf = (agents: readonly string[]) =>
-    baseInputs({ engine: fakeEngine(), sources: sourcesWith() }, { agents });
+    baseImageInputs({ engine: fakeEngine(), sources: sourcesWith() }, { agents });
 
   expect(await inputsOf(["codex", "claude", "codex"])).toEqual(await inputsOf(["claude", "codex"]));
   await expect(inputsOf(["hal"])).rejects.toMatchObject({ code: "INVALID_VALUE" });
@@ -273,14 +273,14 @@ test("the base image is the same in whatever order, and however often, its agent
 
 interface Ensuring {
   readonly engine: ContainerEngine;
-  readonly built: BuildSpec[];
+  readonly built: ImageBuildSpec[];
   readonly contexts: Map<string, string>[];
 }
 
 /** An engine in memory that keeps what builds were given. */
 function ensuring(): Ensuring {
   const inner = fakeEngine();
-  const built: BuildSpec[] = [];
+  const built: ImageBuildSpec[] = [];
   const contexts: Map<string, string>[] = [];
   const limits = { entries: 10_000, bytes: 100_000_000, nameBytes: 1_000 };
   return {
@@ -417,7 +417,7 @@ describe("a project's image in memory", () => {
       const at = (tree: Tree): ImageProject => projectOf({}, { commits: commitsOf(tree, { bundleFile }) });
       const deps = { engine, sources: sourcesWith(), lock: freeLock };
       const { images } = await engine.open();
-      const inputs = { ...(await baseInputs(deps, { agents: [] })), root: "r" };
+      const inputs = { ...(await baseImageInputs(deps, { agents: [] })), root: "r" };
       const baseLabels = { [labels.inputs]: JSON.stringify(inputs), [labels.checksum]: base.checksum };
       const id = await images.build({ ...buildOf(baseLabels), tags: ["aimi-sandbox:base"] }, () => {});
       const request = { base: { ...base, id }, options, fresh: false };
@@ -440,7 +440,7 @@ describe("a project's image in memory", () => {
   );
 });
 
-function buildOf(found: ImageFacts["labels"]): BuildSpec {
+function buildOf(found: ImageFacts["labels"]): ImageBuildSpec {
   return {
     context: packFiles([]),
     tags: [],

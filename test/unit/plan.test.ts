@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { LedgerLine } from "../../src/domain/ledger.ts";
-import { type HostCapacity, parallelWorkers, workersThatFit } from "../../src/domain/parallel-workers.ts";
+import {
+  countWorkersThatFit,
+  type HostCapacity,
+  parallelWorkers,
+} from "../../src/domain/parallel-workers.ts";
 import { type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
 import { explainSettings, type SettingsFile, settingsWithoutOrigins } from "../../src/domain/settings.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 function task(name: string, metadata: Parameters<typeof taskFileWith>[0] = {}): LoadedTask {
@@ -116,7 +120,7 @@ describe("the plan", () => {
     [{ cpus: 4, memoryBytes: 64 * gigabyte, others: { workers: 16, memoryBytes: 64 * gigabyte } }, 4, 1],
     [{ cpus: 0, memoryBytes: 0 }, 4, 1],
   ])("a host with %o carries, at %i GB each, %i workers", (room, gigabytes, workers) => {
-    expect(workersThatFit(roomOf(room), gigabytes * gigabyte)).toBe(workers);
+    expect(countWorkersThatFit(roomOf(room), gigabytes * gigabyte)).toBe(workers);
   });
 
   test.each([
@@ -178,7 +182,7 @@ describe("the plan", () => {
       context({ head: null, warnings: ["look"] }),
     );
 
-    expect(await findViolations("plan", JSON.parse(JSON.stringify(plan)))).toEqual([]);
+    expect(await findSchemaViolations("plan", JSON.parse(JSON.stringify(plan)))).toEqual([]);
   });
 
   const env = { ANTHROPIC_API_KEY: "sesame", GITHUB_TOKEN: "sesame" };
@@ -219,7 +223,7 @@ describe("the plan", () => {
       /the gateway allows: pypi \(packages of Python\), example\.org:8443$/,
     );
     expect(planned.tasks[0]?.allow).toEqual(["pypi", "example.org:8443"]);
-    expect(await findViolations("plan", JSON.parse(JSON.stringify(planned)))).toEqual([]);
+    expect(await findSchemaViolations("plan", JSON.parse(JSON.stringify(planned)))).toEqual([]);
   });
 
   test("warns of what `start` will refuse", () => {

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test as plain } from "vitest";
 import { findDependencyLayers } from "../../src/domain/dependency-layers.ts";
 import { isError } from "../../src/domain/errors.ts";
-import { dependencyContext, renderProjectDockerfile } from "../../src/domain/project-dockerfile.ts";
-import { composeUserDockerfile } from "../../src/domain/user-dockerfile.ts";
+import { dependencyBuildContext, renderProjectDockerfile } from "../../src/domain/project-dockerfile.ts";
+import { appendStagesToUserDockerfile } from "../../src/domain/user-dockerfile.ts";
 import { type BundleTransfer, workspaceLayer } from "../../src/domain/workspace-layer.ts";
 import { trees } from "./sample-trees.ts";
 
@@ -60,14 +60,14 @@ describe("the project's Dockerfile", () => {
     };
 
     expect(render(tree)).not.toContain("id)");
-    expect(dependencyContext(layersOf(tree))).toContainEqual({
+    expect(dependencyBuildContext(layersOf(tree))).toContainEqual({
       path: `deps/0/${odd}/package.json`,
       from: `${odd}/package.json`,
     });
   });
 
   plain("has its context told: copies of manifests, and sources that are empty", () => {
-    expect(dependencyContext(layersOf(trees.cargo))).toEqual([
+    expect(dependencyBuildContext(layersOf(trees.cargo))).toEqual([
       { path: "deps/0/Cargo.lock", from: "Cargo.lock" },
       { path: "deps/0/Cargo.toml", from: "Cargo.toml" },
       { path: "deps/0/src/main.rs", from: null },
@@ -95,7 +95,7 @@ describe("the project's Dockerfile", () => {
 const file = ".aimi/Dockerfile.sandbox";
 
 function compose(text: string, transfer: BundleTransfer = "buildkit"): string {
-  return composeUserDockerfile({ text, file, base, transfer });
+  return appendStagesToUserDockerfile({ text, file, base, transfer });
 }
 
 describe("a Dockerfile of the user's own", () => {

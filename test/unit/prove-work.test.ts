@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { RanCheck } from "../../src/domain/generated/proof.ts";
 import { proofFiles } from "../../src/host/proof-files.ts";
-import { type WorkToProve, workProver } from "../../src/swarm/prove-work.ts";
+import { createWorkProver, type WorkToProve } from "../../src/swarm/prove-work.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 const base = "b".repeat(40);
@@ -15,7 +15,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const ran: string[] = [];
   const files = proofFiles({ root, swarmId: "swarm" }, async () => true);
-  const prove = workProver({
+  const prove = createWorkProver({
     ...files,
     work: { readPatch: async () => ({ isCut: false }) },
     async runChecks(commit, commands) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type PrunableImage, planPrune } from "../../src/domain/prune-images.ts";
+import { type PrunableImage, planImagePrune } from "../../src/domain/prune-images.ts";
 
 const current = ["aimi-sandbox:base", "aimi-sandbox:root"];
 
@@ -45,7 +45,7 @@ function pruned({
   all?: boolean;
   project?: string | null;
 } = {}): string[] {
-  return planPrune(of, { project, all, current })
+  return planImagePrune(of, { project, all, current })
     .map(({ id }) => id)
     .sort();
 }

@@ -10,8 +10,8 @@ import {
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
-import { parseReference, redactReference } from "../../src/domain/secret-reference.ts";
-import { parseLogin, writeLogin } from "../../src/host/login-file.ts";
+import { parseSecretReference, redactSecretReference } from "../../src/domain/secret-reference.ts";
+import { parseClaudeLogin, writeRenewedLogin } from "../../src/host/login-file.ts";
 import { readSecret, type SecretDeps } from "../../src/host/read-secret.ts";
 import { createSecretProgramRunner } from "../../src/host/secret-program.ts";
 import { test } from "../fakes/folders.ts";
@@ -251,13 +251,20 @@ describe("a reference", () => {
     [`env:A\ncmd:x`, { kind: "refused" }],
     [`env:${"A".repeat(3_000)}`, { kind: "refused" }],
   ])("%j is read as it was meant", ([text, expected]) => {
-    expect(parseReference(text)).toMatchObject(expected);
+    expect(parseSecretReference(text)).toMatchObject(expected);
   });
 
   test("is shown without the words of a program, and not at all where it is none", () => {
     const texts = ["env:A", "file:~/a", `cmd:curl ${secret}`, "cmd:pass", secret, `env:${secret}`];
 
-    expect(texts.map(redactReference)).toEqual(["env:A", "file:~/a", "cmd:curl …", "cmd:pass", "…", "…"]);
+    expect(texts.map(redactSecretReference)).toEqual([
+      "env:A",
+      "file:~/a",
+      "cmd:curl …",
+      "cmd:pass",
+      "…",
+      "…",
+    ]);
   });
 });
 
@@ -270,7 +277,7 @@ describe("the login of a subscription", () => {
   const renewed = { accessToken: "sk-ant-oat01-b", refreshToken: "sk-ant-ort01-s", expiresAt: 2_000 };
 
   test("is known by its fields", () => {
-    expect(parseLogin(JSON.stringify(file))).toEqual(login);
+    expect(parseClaudeLogin(JSON.stringify(file))).toEqual(login);
   });
 
   test.for([
@@ -286,7 +293,7 @@ describe("the login of a subscription", () => {
     '{"claudeAiOauth":{"accessToken":"a\\r\\nx: y","refreshToken":"r","expiresAt":1}}',
     '{"accessToken":"a","refreshToken":"r","expiresAt":1}',
   ])("is not in %s", (text) => {
-    expect(parseLogin(text)).toBeNull();
+    expect(parseClaudeLogin(text)).toBeNull();
   });
 
   test("that was renewed goes back where it came from, and all else in that file stays", async ({
@@ -294,7 +301,7 @@ describe("the login of a subscription", () => {
   }) => {
     const path = keep(folder, ".claude/.credentials.json", JSON.stringify(file), 0o640);
 
-    const written = await writeLogin("file:~/.claude/.credentials.json", renewed, { home: folder });
+    const written = await writeRenewedLogin("file:~/.claude/.credentials.json", renewed, { home: folder });
 
     expect(written).toBe(true);
     expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({
@@ -309,8 +316,8 @@ describe("the login of a subscription", () => {
     const path = keep(folder, "elsewhere/login", JSON.stringify(file));
     symlinkSync(path, join(folder, "login"));
 
-    expect(await writeLogin("file:~/login", renewed, { home: folder })).toBe(true);
-    expect(parseLogin(readFileSync(path, "utf8"))).toEqual(renewed);
+    expect(await writeRenewedLogin("file:~/login", renewed, { home: folder })).toBe(true);
+    expect(parseClaudeLogin(readFileSync(path, "utf8"))).toEqual(renewed);
     expect(readdirSync(folder).sort()).toEqual(["elsewhere", "login"]);
   });
 
@@ -322,15 +329,15 @@ describe("the login of a subscription", () => {
     const key = keep(folder, "key", secret);
     const home = { home: folder };
 
-    expect(await writeLogin("file:~/login", renewed, home)).toBe(false);
-    expect(await writeLogin("file:~/key", renewed, home)).toBe(false);
-    expect(await writeLogin("env:LOGIN", renewed, home)).toBe(false);
-    expect(await writeLogin("cmd:pass show login", renewed, home)).toBe(false);
+    expect(await writeRenewedLogin("file:~/login", renewed, home)).toBe(false);
+    expect(await writeRenewedLogin("file:~/key", renewed, home)).toBe(false);
+    expect(await writeRenewedLogin("env:LOGIN", renewed, home)).toBe(false);
+    expect(await writeRenewedLogin("cmd:pass show login", renewed, home)).toBe(false);
     expect([readFileSync(path, "utf8"), readFileSync(key, "utf8")]).toEqual([newer, secret]);
   });
 
   test("that cannot be written back says so without a token", async ({ folder }) => {
-    const error = await writeLogin("file:~/gone", renewed, { home: folder }).catch(
+    const error = await writeRenewedLogin("file:~/gone", renewed, { home: folder }).catch(
       (thrown: SwarmError) => thrown,
     );
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pairTreeEntries, type TreeRow } from "../../src/host/read-tree.ts";
+import { type GitTreeEntry, pairTreeEntries } from "../../src/host/read-tree.ts";
 
 type Row = readonly [mode: string, name: string, id: number];
 
@@ -67,7 +67,7 @@ function tree(...rows: readonly Row[]): Buffer {
 }
 
 function shown(was: Buffer, now: Buffer): string[] {
-  const text = (row: TreeRow | null): string =>
+  const text = (row: GitTreeEntry | null): string =>
     row ? `${row.mode} ${row.name()} ${Number.parseInt(row.id().slice(0, 2), 16)}` : "";
   return [...pairTreeEntries(was, now)].map(([old, entry]) => `${text(old)} | ${text(entry)}`);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { findDependencyLayers } from "../../src/domain/dependency-layers.ts";
-import { type RecognisedTests, recogniseTests } from "../../src/domain/recognise-tests.ts";
+import { type RecognisedTestCommand, recogniseTestCommand } from "../../src/domain/recognise-tests.ts";
 import { type Tree, trees } from "./sample-trees.ts";
 
-function recognise(tree: Tree, { isOwn = false } = {}): RecognisedTests {
+function recognise(tree: Tree, { isOwn = false } = {}): RecognisedTestCommand {
   const commit = { paths: Object.keys(tree), readText: (path: string) => tree[path] };
   const { layers } = findDependencyLayers(commit, { ignoreScripts: false });
-  return recogniseTests(commit, { layers, isOwn });
+  return recogniseTestCommand(commit, { layers, isOwn });
 }
 
 const manifest = (more: object = {}): string =>

@@ -5,7 +5,7 @@ import {
   judgeContainerWithoutAdapter,
   judgeEndedAttempt,
   type ObservedContainer,
-  reconcile,
+  reconcileRecords,
 } from "../../src/domain/reconcile.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
@@ -163,7 +163,7 @@ function actionsFor(
   isOwnerAlive = false,
 ): CorrectionAction[] {
   const record = recordWith(change);
-  const { corrections } = reconcile([record], new Map([[record.containerName, observed]]), () => ({
+  const { corrections } = reconcileRecords([record], new Map([[record.containerName, observed]]), () => ({
     isOwnerAlive,
     lastCheckpoint: checkpoint,
   }));
@@ -209,7 +209,7 @@ describe("a record beside what the engine says", () => {
   });
 
   test("containers that no record knows are orphans", () => {
-    const { corrections, orphans } = reconcile(
+    const { corrections, orphans } = reconcileRecords(
       [],
       new Map([["aimi-stray", engineSays["running"] as ObservedContainer]]),
       () => ({ isOwnerAlive: false, lastCheckpoint: null }),

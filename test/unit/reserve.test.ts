@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addUsageRequest, estimateUsage } from "../../gateway/reserve.ts";
+import { addIncludeUsage, estimateUsage } from "../../gateway/reserve.ts";
 
 type Api = Parameters<typeof estimateUsage>[0];
 
@@ -352,7 +352,7 @@ describe("an encoded body", () => {
           if (some.length > 0 && !isPacked) expect(counts.inputTokens).toBeGreaterThanOrEqual(some.length);
           for (const amount of Object.values(counts))
             expect(Number.isSafeInteger(Math.ceil(amount))).toBe(true);
-          addUsageRequest(api, path, some, encoding);
+          addIncludeUsage(api, path, some, encoding);
         },
       ),
     );
@@ -361,7 +361,7 @@ describe("an encoded body", () => {
 
 describe("a stream that tells its usage only when asked", () => {
   const asked = (text: string, encoding?: string, encode: (bytes: Buffer) => Uint8Array = (bytes) => bytes) =>
-    addUsageRequest("openai", "/v1/chat/completions", encode(Buffer.from(text)), encoding);
+    addIncludeUsage("openai", "/v1/chat/completions", encode(Buffer.from(text)), encoding);
   const changed = (text: string): unknown => {
     const { body, isChanged } = asked(text);
     expect(isChanged).toBe(true);
@@ -428,7 +428,7 @@ describe("a stream that tells its usage only when asked", () => {
     "",
   ])("is left as it is: %s", (text) => {
     const body = Buffer.from(text);
-    expect(addUsageRequest("openai", "/v1/chat/completions", body, undefined)).toEqual({
+    expect(addIncludeUsage("openai", "/v1/chat/completions", body, undefined)).toEqual({
       body,
       isChanged: false,
     });
@@ -439,6 +439,6 @@ describe("a stream that tells its usage only when asked", () => {
     for (const [api, path] of [paths["messages"], paths["responses"], paths["gemini"]].flatMap((each) =>
       each ? [each] : [],
     ))
-      expect(addUsageRequest(api, path, body, undefined)).toEqual({ body, isChanged: false });
+      expect(addIncludeUsage(api, path, body, undefined)).toEqual({ body, isChanged: false });
   });
 });

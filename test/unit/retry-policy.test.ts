@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nextAttemptMs, restartMs } from "../../src/domain/retry-policy.ts";
+import { nextAttemptDelayMs, restartDelayMs } from "../../src/domain/retry-policy.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
 import { recordWith } from "../fakes/records.ts";
 
@@ -10,24 +10,24 @@ const failed = (code: string, attempt = 1) =>
 
 describe("the next attempt after a failure", () => {
   test("comes later each time, as often as the policy says", () => {
-    expect(nextAttemptMs(failed("AGENT_CRASH", 1), policy, 1)).toBe(1_000);
-    expect(nextAttemptMs(failed("AGENT_CRASH", 2), policy, 1)).toBe(2_000);
-    expect(nextAttemptMs(failed("AGENT_CRASH", 2), policy, 0)).toBe(1_000);
-    expect(nextAttemptMs(failed("AGENT_CRASH", 3), policy, 1)).toBeNull();
+    expect(nextAttemptDelayMs(failed("AGENT_CRASH", 1), policy, 1)).toBe(1_000);
+    expect(nextAttemptDelayMs(failed("AGENT_CRASH", 2), policy, 1)).toBe(2_000);
+    expect(nextAttemptDelayMs(failed("AGENT_CRASH", 2), policy, 0)).toBe(1_000);
+    expect(nextAttemptDelayMs(failed("AGENT_CRASH", 3), policy, 1)).toBeNull();
   });
 
   test.for([
     ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "BASE_CONFLICT", "COLLECT_FAILED", "DEPENDENCY_FAILED"],
     "BUDGET_EXCEEDED",
   ])("%s is met by every attempt, and so has no other", (code) => {
-    expect(nextAttemptMs(failed(code), policy, 1)).toBeNull();
+    expect(nextAttemptDelayMs(failed(code), policy, 1)).toBeNull();
   });
 
   test("is only for what failed, and not where the first failure ends all", () => {
     for (const status of ["pending", "running", "stopped", "completed"] as const)
-      expect(nextAttemptMs({ ...failed("AGENT_CRASH"), status }, policy, 1)).toBeNull();
-    expect(nextAttemptMs(failed("AGENT_CRASH"), { ...policy, failFast: true }, 1)).toBeNull();
-    expect(nextAttemptMs({ ...failed("AGENT_CRASH"), reason: null }, policy, 1)).toBe(1_000);
+      expect(nextAttemptDelayMs({ ...failed("AGENT_CRASH"), status }, policy, 1)).toBeNull();
+    expect(nextAttemptDelayMs(failed("AGENT_CRASH"), { ...policy, failFast: true }, 1)).toBeNull();
+    expect(nextAttemptDelayMs({ ...failed("AGENT_CRASH"), reason: null }, policy, 1)).toBe(1_000);
   });
 });
 
@@ -35,15 +35,15 @@ describe("a worker that was interrupted", () => {
   const stopped = (code: string) => recordWith({ status: "stopped", reason: because(code) });
 
   test("goes on, later each time, and is left to people after five", () => {
-    const waits = [1, 2, 3, 4, 5, 6].map((times) => restartMs(stopped("INTERRUPTED"), times, 1));
+    const waits = [1, 2, 3, 4, 5, 6].map((times) => restartDelayMs(stopped("INTERRUPTED"), times, 1));
     expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, null]);
   });
 
   test("is left to people at once where another try would meet the same", () => {
-    expect(restartMs(stopped("CONTAINER_REFUSED"), 1, 1)).toBeNull();
-    expect(restartMs(stopped("BUDGET_EXCEEDED"), 1, 1)).toBeNull();
-    expect(restartMs(recordWith({ status: "stopped", reason: null }), 1, 1)).toBeNull();
-    expect(restartMs({ ...stopped("INTERRUPTED"), status: "failed" }, 1, 1)).toBeNull();
+    expect(restartDelayMs(stopped("CONTAINER_REFUSED"), 1, 1)).toBeNull();
+    expect(restartDelayMs(stopped("BUDGET_EXCEEDED"), 1, 1)).toBeNull();
+    expect(restartDelayMs(recordWith({ status: "stopped", reason: null }), 1, 1)).toBeNull();
+    expect(restartDelayMs({ ...stopped("INTERRUPTED"), status: "failed" }, 1, 1)).toBeNull();
   });
 });
 
@@ -56,11 +56,15 @@ describe("a failure like the one before", () => {
 
   test("is not met a third time", () => {
     expect(
-      nextAttemptMs(failedAgain("exit 1 after 32 s at 1a2b3c4d", "exit 1 after 30 s at 99aabbcc"), often, 0),
+      nextAttemptDelayMs(
+        failedAgain("exit 1 after 32 s at 1a2b3c4d", "exit 1 after 30 s at 99aabbcc"),
+        often,
+        0,
+      ),
     ).toBeNull();
   });
 
   test("is another one where it ends otherwise", () => {
-    expect(nextAttemptMs(failedAgain("`lint` failed", "`test` failed"), often, 0)).not.toBeNull();
+    expect(nextAttemptDelayMs(failedAgain("`lint` failed", "`test` failed"), often, 0)).not.toBeNull();
   });
 });

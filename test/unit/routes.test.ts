@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { routesIn } from "../../src/host/routes.ts";
+import { parseRoutes } from "../../src/host/routes.ts";
 
 const head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT";
 const row = (destination: string, mask: string): string =>
@@ -9,13 +9,13 @@ describe("the routes of this machine", () => {
   test("are the ranges of the kernel's table, whose numbers stand the last byte first", () => {
     const rows = [row("000011AC", "0000FFFF"), row("0002A8C0", "00FFFFFF"), row("0801D50A", "F8FFFFFF")];
 
-    expect(routesIn([head, ...rows, ""].join("\n"))).toEqual([
+    expect(parseRoutes([head, ...rows, ""].join("\n"))).toEqual([
       ...["172.17.0.0/16", "192.168.2.0/24", "10.213.1.8/29"],
     ]);
   });
 
   test("are without the way to everything, which takes no range", () => {
-    expect(routesIn([head, row("00000000", "00000000")].join("\n"))).toEqual([]);
+    expect(parseRoutes([head, row("00000000", "00000000")].join("\n"))).toEqual([]);
   });
 
   test.each([
@@ -23,6 +23,6 @@ describe("the routes of this machine", () => {
     ["a head alone", head],
     ["something else", `${head}\nfour words of prose`],
   ])("are none in a table that is %s", (_what, table) => {
-    expect(routesIn(table)).toEqual([]);
+    expect(parseRoutes(table)).toEqual([]);
   });
 });

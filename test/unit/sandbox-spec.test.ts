@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { isError, SwarmError } from "../../src/domain/errors.ts";
 import {
   defaultSandboxSpec,
-  findDangers,
+  findSandboxDangers,
   findSandboxSpecProblems,
   type SandboxSpec,
-  sandboxSpecOf,
+  toSandboxSpec,
 } from "../../src/domain/sandbox-spec.ts";
 import { parseYaml } from "../../src/schema/parse-yaml.ts";
 import { parseSandboxSpec } from "../../src/schema/read-sandbox-spec.ts";
@@ -136,7 +136,7 @@ describe("a sandbox.yaml", () => {
     const file = { env: { PORT: 80, DEBUG: false } };
 
     expect(findSandboxSpecProblems(file)).toEqual([]);
-    expect(sandboxSpecOf(file).env).toEqual({ PORT: "80", DEBUG: "false" });
+    expect(toSandboxSpec(file).env).toEqual({ PORT: "80", DEBUG: "false" });
   });
 
   test.each([
@@ -170,7 +170,7 @@ describe("a sandbox.yaml", () => {
 
     const spec = await parse(example);
 
-    expect(findDangers(spec)).toEqual([]);
+    expect(findSandboxDangers(spec)).toEqual([]);
     for (const field of Object.keys(schema().properties)) expect(page).toContain(`| \`${field}`);
   });
 });
@@ -181,7 +181,7 @@ function schema(): { properties: Record<string, unknown> } {
 
 describe("values that open the host", () => {
   test("the host's network is reported with the flag that it needs", async () => {
-    const dangers = findDangers(await parse("name: a\nnetwork: host"));
+    const dangers = findSandboxDangers(await parse("name: a\nnetwork: host"));
 
     expect(dangers).toEqual([
       { what: "`network: host`", flag: "--dangerous-allow-host-network", permission: "hostNetwork" },
@@ -189,7 +189,7 @@ describe("values that open the host", () => {
   });
 
   test("a privileged sandbox is reported with the flag that it needs", async () => {
-    const dangers = findDangers(await parse("privileged: true"));
+    const dangers = findSandboxDangers(await parse("privileged: true"));
 
     expect(dangers).toEqual([
       { what: "`privileged: true`", flag: "--dangerous-allow-privileged", permission: "privileged" },
@@ -197,9 +197,9 @@ describe("values that open the host", () => {
   });
 
   test("both are reported, and nothing else is", async () => {
-    expect(findDangers(await parse("{network: host, privileged: true}"))).toHaveLength(2);
-    expect(findDangers(await parse(full))).toEqual([]);
-    expect(findDangers(defaultSandboxSpec)).toEqual([]);
+    expect(findSandboxDangers(await parse("{network: host, privileged: true}"))).toHaveLength(2);
+    expect(findSandboxDangers(await parse(full))).toEqual([]);
+    expect(findSandboxDangers(defaultSandboxSpec)).toEqual([]);
   });
 });
 

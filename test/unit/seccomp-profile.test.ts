@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { engineFilterOf } from "../../src/docker/engine-filter.ts";
+import { parseEngineSystemCallFilter } from "../../src/docker/engine-filter.ts";
 import {
   chooseSeccompProfile,
-  digestOf,
-  isOwnProfile,
+  isSwarmSeccompProfile,
   seccompOption,
   seccompProfile,
+  sha256OfProfile,
 } from "../../src/docker/seccomp-profile.ts";
-import { chooseFilter, describeFilter } from "../../src/domain/system-call-filter.ts";
+import { chooseSystemCallFilter, describeSystemCallFilter } from "../../src/domain/system-call-filter.ts";
 import { type ArchName, canCompile, compileProfile, judgeCall } from "../fakes/compiled-profile.ts";
 
 /** Numbers of calls; null where an architecture has none. */
@@ -119,15 +119,17 @@ test("the profiles are the ones that containers of ours may have", () => {
   const [strict, wide] = [seccompProfile(), seccompProfile({ programs32Bit: true })].map(seccompOption);
 
   // Another digest needs its place in the list, beside those of the versions before.
-  expect([isOwnProfile(String(strict), {}), isOwnProfile(String(wide), { programs32Bit: true })]).toEqual([
-    true,
-    true,
-  ]);
-  expect(isOwnProfile(String(strict), { programs32Bit: true })).toBe(true);
-  expect(isOwnProfile(String(wide), {})).toBe(false);
-  expect(digestOf(seccompProfile())).not.toBe(digestOf(seccompProfile({ programs32Bit: true })));
+  expect([
+    isSwarmSeccompProfile(String(strict), {}),
+    isSwarmSeccompProfile(String(wide), { programs32Bit: true }),
+  ]).toEqual([true, true]);
+  expect(isSwarmSeccompProfile(String(strict), { programs32Bit: true })).toBe(true);
+  expect(isSwarmSeccompProfile(String(wide), {})).toBe(false);
+  expect(sha256OfProfile(seccompProfile())).not.toBe(
+    sha256OfProfile(seccompProfile({ programs32Bit: true })),
+  );
   for (const other of ["seccomp=unconfined", `${strict} `, "seccomp={}", seccompProfile(), "seccomp="])
-    expect(isOwnProfile(other, { programs32Bit: true })).toBe(false);
+    expect(isSwarmSeccompProfile(other, { programs32Bit: true })).toBe(false);
 });
 
 const docker = { Architecture: "x86_64", SecurityOptions: ["name=seccomp,profile=default"] };
@@ -187,16 +189,16 @@ describe("which filter a container has", () => {
       "the engine's own filter: swarm's own filter does not support the CPU architecture s390x",
     ],
   ])("%s", (_what, info, runtime, words) => {
-    const filter = chooseFilter(engineFilterOf(info), runtime);
+    const filter = chooseSystemCallFilter(parseEngineSystemCallFilter(info), runtime);
 
-    expect(describeFilter(filter)).toBe(words);
+    expect(describeSystemCallFilter(filter)).toBe(words);
     expect(chooseSeccompProfile(info, { runtime })).toBe(filter.kind === "ours" ? seccompProfile() : null);
   });
 
   test("with 32-bit programs allowed, the words say what that opens", () => {
-    const filter = chooseFilter(engineFilterOf(docker), "runc");
+    const filter = chooseSystemCallFilter(parseEngineSystemCallFilter(docker), "runc");
 
-    expect(describeFilter(filter, { programs32Bit: true })).toBe(
+    expect(describeSystemCallFilter(filter, { programs32Bit: true })).toBe(
       "swarm's own filter, with sockets of every address family allowed for 32-bit programs",
     );
     expect(chooseSeccompProfile(docker, { runtime: "runc", limits: { programs32Bit: true } })).toBe(

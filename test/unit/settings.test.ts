@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { flagOf, flagSettings, settingFlags } from "../../src/cli/setting-flags.ts";
+import { flagForSetting, settingFlags, settingsFromFlags } from "../../src/cli/setting-flags.ts";
 import type { SwarmError } from "../../src/domain/errors.ts";
 import {
   explainSettings,
@@ -170,7 +170,7 @@ describe("settings from the environment", () => {
 
 describe("settings from flags", () => {
   test("have the names of their settings; those of workers are not those of the swarm", async () => {
-    const flags = flagSettings(
+    const flags = settingsFromFlags(
       {
         ...{ allow: ["npm"], registry: ["npm=https://a.example"], modelEndpoint: ["a=https://a.example"] },
         ...{ budgetUsd: "2.50", budgetTokens: "9", budgetTime: "2h", workerBudgetUsd: "1" },
@@ -196,7 +196,7 @@ describe("settings from flags", () => {
       "/registries",
     ];
 
-    expect([...pointers, "/credentials/google", "/agentCommand/0"].map(flagOf)).toEqual([
+    expect([...pointers, "/credentials/google", "/agentCommand/0"].map(flagForSetting)).toEqual([
       ...["--parallel", "--worker-budget-usd", "--budget-usd", "--allow", "--model-endpoint", "--registry"],
       ...["--credential google", "the agent's program after --"],
     ]);
@@ -206,9 +206,9 @@ describe("settings from flags", () => {
     const flags = settingFlags.map(([flag]) => flag.split(" ")[0]);
 
     for (const pointer of ["/budgetUsd", "/budgetTokens", "/swarmBudgetUsd", "/swarmBudgetTokens"])
-      expect(flags).toContain(flagOf(pointer));
+      expect(flags).toContain(flagForSetting(pointer));
     for (const pointer of ["/swarmBudgetTime", "/allow", "/modelEndpoints", "/registries", "/credentials/x"])
-      expect(flags).toContain(flagOf(pointer).split(" ")[0]);
+      expect(flags).toContain(flagForSetting(pointer).split(" ")[0]);
   });
 });
 
@@ -223,11 +223,11 @@ describe("words of settings", () => {
     ],
     [
       "no known provider",
-      flagSettings({ credential: [`other=${secret}`] }, []),
+      settingsFromFlags({ credential: [`other=${secret}`] }, []),
       "/credentials/other",
       "anthropic",
     ],
-    ["no provider", flagSettings({ credential: [secret] }, []), "/credentials/…", "anthropic"],
+    ["no provider", settingsFromFlags({ credential: [secret] }, []), "/credentials/…", "anthropic"],
     [
       "a key of GitHub",
       { credentials: { openai: "env:GITHUB_TOKEN" } },

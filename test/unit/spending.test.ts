@@ -5,7 +5,7 @@ import { modelPrices, modelPricesDate, withDefaultPrices } from "../../src/domai
 import {
   addSpending,
   countBudgetTokens,
-  largerSpending,
+  maxSpending,
   spendingOfCall,
   zeroSpending,
 } from "../../src/domain/spending.ts";
@@ -46,8 +46,8 @@ describe("sums of spending", () => {
     const gateway = { ...zeroSpending, calls: 2, outputTokens: 7, costUsd: 0.5 };
     const merged = { ...zeroSpending, calls: 3, inputTokens: 5, outputTokens: 7, costUsd: 0.5 };
 
-    expect(largerSpending(host, gateway)).toEqual(merged);
-    expect(largerSpending(merged, gateway)).toEqual(merged);
+    expect(maxSpending(host, gateway)).toEqual(merged);
+    expect(maxSpending(merged, gateway)).toEqual(merged);
   });
 
   test("of a million small calls keep their cents", () => {

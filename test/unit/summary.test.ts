@@ -4,14 +4,14 @@ import { describe, expect, test as plain } from "vitest";
 import { summaryLines } from "../../src/cli/summary-lines.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import type { SwarmSummary } from "../../src/domain/generated/summary.ts";
-import { codeSpan, escapeMarkdown, formatCodeBlock } from "../../src/domain/markdown-text.ts";
+import { escapeMarkdown, formatCodeBlock, formatInlineCode } from "../../src/domain/markdown-text.ts";
 import { quoteForShell } from "../../src/domain/shell-word.ts";
 import type { StoryFacts, WorkerFacts } from "../../src/domain/story-facts.ts";
 import { summaryHtml } from "../../src/domain/summary-html.ts";
 import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { writeReport } from "../../src/host/write-report.ts";
-import { findViolations } from "../../src/schema/find-violations.ts";
+import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { type SummarizeDeps, summarizeSwarm } from "../../src/swarm/summarize-swarm.ts";
 import { test } from "../fakes/folders.ts";
 import { now, recordWith, swarmOf } from "../fakes/records.ts";
@@ -78,7 +78,7 @@ async function summaryOf(
 ): Promise<SwarmSummary> {
   const state: SwarmState = { ...swarmOf(0), containers };
   const summary = await summarizeSwarm(deps, state);
-  expect(await findViolations("summary", summary)).toEqual([]);
+  expect(await findSchemaViolations("summary", summary)).toEqual([]);
   return summary;
 }
 
@@ -133,7 +133,7 @@ describe("a summary", () => {
     );
 
     if (!told || !untold) throw new Error("two were asked for");
-    expect(await findViolations("summary", told)).toEqual([]);
+    expect(await findSchemaViolations("summary", told)).toEqual([]);
     expect(told.systemCalls).toContain("the engine's administrator chose the filter /etc/<b>x</b>");
     expect(hasControlCharacters(String(told.systemCalls))).toBe(false);
     expect(summaryLines(told)[2]).toContain("system calls: the engine's own filter");
@@ -378,8 +378,8 @@ describe("hostile words in a summary", () => {
 
   plain("a fence is longer than any in it, and so is the mark of code", () => {
     expect(formatCodeBlock("a\n`````\nb")).toEqual(["``````text", "a", "`````", "b", "``````"]);
-    expect(codeSpan("a``b`")).toBe("``` a``b` ```");
-    expect(codeSpan("npm test")).toBe("`npm test`");
+    expect(formatInlineCode("a``b`")).toBe("``` a``b` ```");
+    expect(formatInlineCode("npm test")).toBe("`npm test`");
     expect(escapeMarkdown("- see http://x and www.y *z*")).toBe("\\- see http\\://x and www\\.y \\*z\\*");
   });
 });

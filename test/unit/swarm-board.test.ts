@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openSwarmBoard, type SwarmBoard } from "../../src/cli/board/swarm-board.ts";
-import { widthOf } from "../../src/cli/board/text-width.ts";
+import { displayWidth } from "../../src/cli/board/text-width.ts";
 import type { AdapterMessage } from "../../src/domain/acp-messages.ts";
-import { newSwarm, type SwarmState, withContainer } from "../../src/domain/swarm-state.ts";
-import { newStoryRecords, progressOf } from "../../src/domain/worker-record.ts";
+import { newSwarm, type SwarmState, withNewRecord } from "../../src/domain/swarm-state.ts";
+import { countStoryProgress, newStoryRecords } from "../../src/domain/worker-record.ts";
 import { now, recordWith } from "../fakes/records.ts";
 import { FakeTerminal } from "../fakes/terminal.ts";
 
@@ -39,7 +39,7 @@ function swarmWith(...slugs: string[]): SwarmState {
       taskFilePath: `.aimi/tasks/${slug}-tasks.json`,
       branchName: `feat/${slug}`,
     };
-    return withContainer(state, { ...work, stories, storyProgress: progressOf(stories) }, now);
+    return withNewRecord(state, { ...work, stories, storyProgress: countStoryProgress(stories) }, now);
   }, swarm);
 }
 
@@ -155,7 +155,7 @@ describe("a swarm on a terminal", () => {
     drawn();
 
     expect(terminal.history()).toEqual([]);
-    expect(Math.max(...terminal.screen().map(widthOf))).toBeLessThanOrEqual(columns);
+    expect(Math.max(...terminal.screen().map(displayWidth))).toBeLessThanOrEqual(columns);
     expect(terminal.screen().length).toBeLessThanOrEqual(rows);
   });
 

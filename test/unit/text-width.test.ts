@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { asciiOf, cutMiddleTo, cutTo, widthOf } from "../../src/cli/board/text-width.ts";
+import {
+  displayWidth,
+  toAscii,
+  truncateMiddleToWidth,
+  truncateToWidth,
+} from "../../src/cli/board/text-width.ts";
 
 describe("text on a terminal", () => {
   test.each([
@@ -17,7 +22,7 @@ describe("text on a terminal", () => {
     ["a\u200db\u00ad", 2],
     ["𠮷", 2],
   ])("%s takes its columns", (text, width) => {
-    expect(widthOf(text)).toBe(width);
+    expect(displayWidth(text)).toBe(width);
   });
 
   test.each([
@@ -31,7 +36,7 @@ describe("text on a terminal", () => {
     ["plain", 1, "…"],
     ["plain", 0, ""],
   ])("%s in %s columns is %s", (text, columns, shown) => {
-    expect(cutTo(text, columns, "…")).toBe(shown);
+    expect(truncateToWidth(text, columns, "…")).toBe(shown);
   });
 
   test.each([
@@ -41,11 +46,11 @@ describe("text on a terminal", () => {
     ["日本語日本語", 7, "日本…語"],
     ["a-long-name", 1, "…"],
   ])("a name like %s keeps its end in %s columns", (text, columns, shown) => {
-    expect(cutMiddleTo(text, columns, "…")).toBe(shown);
-    expect(widthOf(shown)).toBeLessThanOrEqual(columns);
+    expect(truncateMiddleToWidth(text, columns, "…")).toBe(shown);
+    expect(displayWidth(shown)).toBeLessThanOrEqual(columns);
   });
 
   test("without Unicode, what cannot be shown is a question mark", () => {
-    expect(asciiOf("schöne “Grüße” – 日本 ✓…")).toBe('schone "Gru?e" - ?? ?...');
+    expect(toAscii("schöne “Grüße” – 日本 ✓…")).toBe('schone "Gru?e" - ?? ?...');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { WorkerSummary } from "../../src/domain/generated/summary.ts";
-import { timelineOf } from "../../src/domain/timeline.ts";
+import { computeTimeline } from "../../src/domain/timeline.ts";
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
 const worker = (name: string, startedAt: string | null, finishedAt: string | null): WorkerSummary =>
@@ -14,7 +14,7 @@ describe("who worked when", () => {
       worker("never", null, null),
       worker("short", at(100), at(100)),
     ];
-    const timeline = timelineOf({ workers, madeAt: at(100) });
+    const timeline = computeTimeline({ workers, madeAt: at(100) });
 
     expect(timeline?.bars.map(({ worker: { worker: name }, from, width }) => [name, from, width])).toEqual([
       ["early", 0, 250],
@@ -26,8 +26,8 @@ describe("who worked when", () => {
   });
 
   test("is nothing where nobody began, and never wider than all of it", () => {
-    expect(timelineOf({ workers: [worker("never", null, null)], madeAt: at(1) })).toBeNull();
-    const [bar] = timelineOf({ workers: [worker("one", at(5), at(5))], madeAt: at(9) })?.bars ?? [];
+    expect(computeTimeline({ workers: [worker("never", null, null)], madeAt: at(1) })).toBeNull();
+    const [bar] = computeTimeline({ workers: [worker("one", at(5), at(5))], madeAt: at(9) })?.bars ?? [];
     expect([bar?.from, bar?.width]).toEqual([0, 4]);
   });
 });

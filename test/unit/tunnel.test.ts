@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
 import { isPublicAddress } from "../../gateway/public-address.ts";
-import { openTunnel, type TunnelDeps, type TunnelFacts } from "../../gateway/tunnel.ts";
+import { openTunnel, type TunnelDeps, type TunnelTraffic } from "../../gateway/tunnel.ts";
 import type { RefusalReason } from "../../src/domain/generated/gateway.ts";
 import { hello, serverName } from "../fakes/client-hellos.ts";
 
@@ -17,7 +17,7 @@ type Serve = typeof openTunnel;
 
 interface World {
   readonly refused: (readonly [what: string, why: RefusalReason])[];
-  readonly reached: TunnelFacts[];
+  readonly reached: TunnelTraffic[];
   /** Everything that was connected to, by address. */
   readonly connections: string[];
   /** The upstream's ends. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ReportedUsage, usageReader } from "../../gateway/usage-reader.ts";
+import { createUsageReader, type ReportedUsage } from "../../gateway/usage-reader.ts";
 import {
   anthropicBody,
   anthropicCounts,
@@ -32,7 +32,7 @@ import { anthropicWords } from "../stand-ins/anthropic-words.ts";
 import { geminiWords } from "../stand-ins/gemini-words.ts";
 import { chatWords, responsesWords } from "../stand-ins/openai-words.ts";
 
-type Api = Parameters<typeof usageReader>[0];
+type Api = Parameters<typeof createUsageReader>[0];
 
 const events = "text/event-stream; charset=utf-8";
 const json = "application/json";
@@ -44,7 +44,7 @@ function read(
   answer: string | Uint8Array,
   ...ends: readonly number[]
 ): ReportedUsage {
-  const reader = usageReader(api, type);
+  const reader = createUsageReader(api, type);
   const bytes = Buffer.from(answer as string);
   let from = 0;
   for (const end of [...ends, bytes.length]) {
@@ -445,8 +445,8 @@ describe("whatever comes", () => {
   });
 
   test.each(apis)("of any nesting and length takes little memory: %s", (api) => {
-    const reader = usageReader(api, json);
-    const others = usageReader(api, events);
+    const reader = createUsageReader(api, json);
+    const others = createUsageReader(api, events);
     const piece = Buffer.from('{"usage":[{"a":'.repeat(10_000));
     others.add(Buffer.from("data: "));
     globalThis.gc?.();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Containers } from "../../src/ports/containers.ts";
-import { type WatchTime, watchLimits } from "../../src/sandbox/watch-limits.ts";
+import { type PollingClock, watchSandboxLimits } from "../../src/sandbox/watch-limits.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
@@ -19,7 +19,7 @@ async function watch(
   let nowMs = 0;
   let looks = 0;
   const stopping = new AbortController();
-  const time: WatchTime = {
+  const time: PollingClock = {
     now: () => nowMs,
     wait: async (ms) => {
       nowMs += ms;
@@ -42,7 +42,7 @@ async function watch(
     }),
   } as unknown as Containers;
   const limits = { diskBytes, files: 100, pids: 64 };
-  const code = await watchLimits(
+  const code = await watchSandboxLimits(
     containers,
     { id: "c", runtime: "runc", name: "it", limits, mounted: [] },
     stopping.signal,

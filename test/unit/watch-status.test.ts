@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { openLiveLines } from "../../src/cli/board/live-lines.ts";
-import type { UpkeepOperations } from "../../src/cli/composition.ts";
-import { type Output, openOutput } from "../../src/cli/output.ts";
+import type { StatusAndCleanupOperations } from "../../src/cli/composition.ts";
+import { createOutput, type Output } from "../../src/cli/output.ts";
 import { watchStatus } from "../../src/cli/watch-status.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { swarmOf } from "../fakes/records.ts";
 import { FakeTerminal } from "../fakes/terminal.ts";
 
 /** A swarm whose state changes once for each step, as soon as the one before was shown. */
-function changing(steps: readonly SwarmState[]): UpkeepOperations {
+function changing(steps: readonly SwarmState[]): StatusAndCleanupOperations {
   const left = [...steps];
   let ring = (): void => {};
   const next = (): SwarmState => {
@@ -35,7 +35,7 @@ function swarmWith(workers: number, change: Partial<ContainerRecord>): SwarmStat
 }
 
 function outputOn(terminal: FakeTerminal, stdout: string[]): Output {
-  const plain = openOutput({
+  const plain = createOutput({
     ...{ json: false, forAgent: false, progress: "tty", unicode: true, signal: new AbortController().signal },
     stdout: { write: (text: string) => stdout.push(text) } as unknown as NodeJS.WriteStream,
     ...{ stderr: process.stderr, stdin: process.stdin },

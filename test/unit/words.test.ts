@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { cleanText, hasControlCharacters } from "../../src/domain/clean-text.ts";
+import { hasControlCharacters, sanitizeText } from "../../src/domain/clean-text.ts";
 import { formatBytes, parseDurationMs, parseSizeBytes } from "../../src/domain/duration.ts";
-import { slugOf, uniqueSlugs } from "../../src/domain/slug.ts";
+import { slugOfTaskFile, uniqueSlugs } from "../../src/domain/slug.ts";
 import { findSuspectedInjections } from "../../src/domain/steering-text.ts";
 import { taskFileWith } from "../fakes/task-files.ts";
 
@@ -47,7 +47,7 @@ describe("slugs", () => {
     [`${"x".repeat(50)}-tasks.json`, "x".repeat(30)],
     ["--help-tasks.json", "help"],
   ])("%s becomes %s", (fileName, slug) => {
-    expect(slugOf(fileName)).toBe(slug);
+    expect(slugOfTaskFile(fileName)).toBe(slug);
   });
 
   test("slugs are unique in a swarm, and never longer than thirty", () => {
@@ -73,12 +73,12 @@ describe("text that is shown", () => {
     ["\ud800", ""],
     ["plain — ünïcode 🎉", "plain — ünïcode 🎉"],
   ])("%j is shown as %j", (text, shown) => {
-    expect(cleanText(text)).toBe(shown);
-    expect(hasControlCharacters(cleanText(text))).toBe(false);
+    expect(sanitizeText(text)).toBe(shown);
+    expect(hasControlCharacters(sanitizeText(text))).toBe(false);
   });
 
   test("long text is cut between characters", () => {
-    expect(cleanText("🎉".repeat(10), 4)).toBe("🎉🎉🎉…");
+    expect(sanitizeText("🎉".repeat(10), 4)).toBe("🎉🎉🎉…");
   });
 });
 

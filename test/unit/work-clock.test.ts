@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { IdlenessDetector } from "../../adapter/idleness.ts";
-import { WorkClock } from "../../adapter/work-clock.ts";
+import { PauseAwareClock } from "../../adapter/work-clock.ts";
 
 function clockAt() {
   let monotonic = 1_000;
-  const clock = new WorkClock(() => monotonic);
+  const clock = new PauseAwareClock(() => monotonic);
   return {
     clock,
     /** Time goes by without a look at it. */

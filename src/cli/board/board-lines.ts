@@ -1,15 +1,15 @@
 import { formatCount } from "../../domain/count-of.ts";
-import { cutTo, widthOf } from "./text-width.ts";
+import { displayWidth, truncateToWidth } from "./text-width.ts";
 import {
+  computeColumnLayout,
   formatDuration,
-  layoutFor,
-  shortCount,
+  formatShortCount,
   type TerminalStyle,
-  terminalText,
-  tokenCount,
+  toTerminalText,
+  totalTokensOf,
   workerLine,
 } from "./worker-line.ts";
-import { hasEnded, type ShownStatus, type WorkerView } from "./worker-picture.ts";
+import { type BoardStatus, hasEnded, type WorkerView } from "./worker-picture.ts";
 
 /** The facts about a running swarm that the board shows. */
 export interface SwarmView {
@@ -22,7 +22,7 @@ export interface SwarmView {
   readonly beganAt: number;
 }
 
-export interface Window {
+export interface TerminalWindow {
   readonly columns: number;
   readonly rows: number;
 }
@@ -37,7 +37,7 @@ const minColumns = 16;
  */
 export function boardLines(
   picture: SwarmView,
-  window: Window,
+  window: TerminalWindow,
   look: TerminalStyle & { readonly now: number },
 ): string[] {
   // Some terminals wrap after a character in the last column, so the board leaves this column empty.
@@ -47,12 +47,12 @@ export function boardLines(
     ...wholeLines(picture, look),
     ...waitingLine(picture, look),
     ...(picture.workers.length > 0 ? [summaryLine(picture, columns, look)] : []),
-  ].map((line) => cutTo(line, columns, look.unicode ? "…" : "..."));
+  ].map((line) => truncateToWidth(line, columns, look.unicode ? "…" : "..."));
   const begun = picture.workers.filter(({ status }) => status !== "waiting");
   const maxLines = rows - below.length;
   const chosen = begun.length <= maxLines ? begun : mostImportant(begun, maxLines - 1);
   const left = begun.filter((worker) => !chosen.includes(worker));
-  const layout = layoutFor(picture.workers, columns, look);
+  const layout = computeColumnLayout(picture.workers, columns, look);
   const lines = [
     ...chosen.map((worker) => workerLine(worker, layout, look)),
     ...(left.length > 0 ? [`and ${left.length} more: ${countsOf(left)}`] : []),
@@ -81,8 +81,10 @@ function wholeLines(
   // If there are workers, the summary line shows the elapsed time instead.
   const elapsed = workers.length > 0 ? "" : `  ${formatDuration(look.now - beganAt)}`;
   return [
-    ...(step === null ? [] : [`${look.unicode ? "◦ " : ""}preparing  ${terminalText(step, look)}${elapsed}`]),
-    ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${terminalText(stopping, look)}`]),
+    ...(step === null
+      ? []
+      : [`${look.unicode ? "◦ " : ""}preparing  ${toTerminalText(step, look)}${elapsed}`]),
+    ...(stopping === null ? [] : [`${look.unicode ? "▾ " : ""}stopping   ${toTerminalText(stopping, look)}`]),
   ];
 }
 
@@ -99,7 +101,7 @@ function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
   const whys = [...counts]
     .filter(([why]) => why !== "")
     .toSorted(([, one], [, other]) => other.length - one.length)
-    .map(([why, those]) => ({ why: terminalText(why, look).replace(/^waits /, ""), count: those.length }));
+    .map(([why, those]) => ({ why: toTerminalText(why, look).replace(/^waits /, ""), count: those.length }));
   const [only] = whys;
   if (only?.count === waiting.length) return [`${waiting.length} waiting ${only.why}`];
   const others = sum(whys.slice(maxReasons).map(({ count }) => count));
@@ -114,23 +116,23 @@ function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
 function summaryLine(picture: SwarmView, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);
-  const tokens = sum(workers.map(tokenCount));
+  const tokens = sum(workers.map(totalTokensOf));
   const costs = workers.flatMap(({ record }) => record.usage?.costUsd ?? []);
   const begun = workers.filter(({ status }) => status !== "waiting");
   const parts = [
     begun.length === 0 ? formatCount(workers.length, "worker") : countsOf(begun),
     `${sum(stories.map(({ completed }) => completed))}/${sum(stories.map(({ total }) => total))} stories`,
     formatDuration(now - beganAt),
-    tokens === 0 ? [] : `${shortCount(tokens)} tokens`,
+    tokens === 0 ? [] : `${formatShortCount(tokens)} tokens`,
     costs.length === 0 ? [] : `$${sum(costs).toFixed(2)}`,
   ].flat();
   return parts.reduce((line, part) => {
     const longer = line === "" ? part : `${line}  ${part}`;
-    return line === "" || widthOf(longer) <= columns ? longer : line;
+    return line === "" || displayWidth(longer) <= columns ? longer : line;
   }, "");
 }
 
-const order: readonly ShownStatus[] = [
+const order: readonly BoardStatus[] = [
   ...(["running", "starting", "stalled", "lost", "paused", "retrying", "stopping"] as const),
   ...(["completed", "failed", "skipped", "stopped"] as const),
 ];

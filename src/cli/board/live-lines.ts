@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
-import { widthOf } from "./text-width.ts";
+import { displayWidth } from "./text-width.ts";
 
 /** Lines at the bottom of a terminal that swarm redraws in place. */
 export interface LiveLines {
@@ -93,7 +93,7 @@ function penOn(terminal: Terminal): Pen {
    */
   const rowsOf = (line: string): number => {
     if (!terminal.columns || terminal.columns >= drawnColumns) return 1;
-    const width = Math.min(drawnColumns, widthOf(stripVTControlCharacters(line)));
+    const width = Math.min(drawnColumns, displayWidth(stripVTControlCharacters(line)));
     return Math.max(1, Math.ceil(width / terminal.columns));
   };
   /** Returns the escape codes that move the cursor to the first drawn line. */

@@ -1,13 +1,13 @@
 import type { AdapterMessage } from "../../domain/acp-messages.ts";
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import type { SwarmState } from "../../domain/swarm-state.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 import { toJsonLine } from "../to-json.ts";
-import { describeEvent, describeMessage } from "../worker-news.ts";
+import { describeOwnerEvent, describeWorkerMessage } from "../worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
-import { applyAdapterMessage, applyEvent, toWorkerView, type WorkerView } from "./worker-picture.ts";
+import { applyAdapterMessage, applyOwnerEvent, toWorkerView, type WorkerView } from "./worker-picture.ts";
 
 /** A live view of a running swarm. */
 export interface SwarmBoard {
@@ -108,7 +108,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     },
     event(event) {
       const { worker } = event;
-      if (worker !== undefined) change(worker, (picture) => applyEvent(picture, event, clock.now()));
+      if (worker !== undefined) change(worker, (picture) => applyOwnerEvent(picture, event, clock.now()));
       else if (event.event === "stopping") {
         stopping = String(event["why"]);
         drawSoon();
@@ -135,7 +135,7 @@ const activityMs = 10_000;
 function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard {
   const toldAt = new Map<string, number>();
   const print = (line: string | null): void => {
-    if (line !== null) say(cleanText(line, 1_000));
+    if (line !== null) say(sanitizeText(line, 1_000));
   };
   const isTooSoon = (slug: string): boolean => {
     const last = toldAt.get(slug) ?? Number.NEGATIVE_INFINITY;
@@ -146,9 +146,9 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
   return {
     begun() {},
     step: print,
-    event: (event) => print(describeEvent(event)),
+    event: (event) => print(describeOwnerEvent(event)),
     message(slug, message) {
-      if (message.type !== "activity" || !isTooSoon(slug)) print(describeMessage(slug, message));
+      if (message.type !== "activity" || !isTooSoon(slug)) print(describeWorkerMessage(slug, message));
     },
     note: say,
     async close() {},
@@ -159,7 +159,7 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
 function jsonBoard(write: (event: object) => void): SwarmBoard {
   return {
     begun() {},
-    step: (text) => write({ event: "step", step: cleanText(text) }),
+    step: (text) => write({ event: "step", step: sanitizeText(text) }),
     event: write,
     message: (worker, { type, payload }) => write({ event: "message", worker, type, payload }),
     note: (line) => write({ event: "note", text: line }),

@@ -7,7 +7,7 @@ const ascii = /^[ -~]*$/;
 const characters = new Intl.Segmenter();
 
 /** Returns the width of a text on a terminal, in columns. The text must have no control characters. */
-export function widthOf(text: string): number {
+export function displayWidth(text: string): number {
   if (ascii.test(text)) return text.length;
   let width = 0;
   for (const { segment } of characters.segment(text)) width += widthOfCharacter(segment);
@@ -15,9 +15,9 @@ export function widthOf(text: string): number {
 }
 
 /** Cuts the end of a text so that it fits into `columns`, and appends `mark` to show the cut. */
-export function cutTo(text: string, columns: number, mark: string): string {
-  if (text.length <= columns / 2 || widthOf(text) <= columns) return text;
-  const room = columns - widthOf(mark);
+export function truncateToWidth(text: string, columns: number, mark: string): string {
+  if (text.length <= columns / 2 || displayWidth(text) <= columns) return text;
+  const room = columns - displayWidth(mark);
   let width = 0;
   let end = 0;
   for (const { segment, index } of characters.segment(text)) {
@@ -29,20 +29,20 @@ export function cutTo(text: string, columns: number, mark: string): string {
 }
 
 /** Cuts the middle of a text so that it fits into `columns`. Long names often differ only at their ends. */
-export function cutMiddleTo(text: string, columns: number, mark: string): string {
-  if (widthOf(text) <= columns) return text;
-  const behind = Math.floor((columns - widthOf(mark)) / 2);
+export function truncateMiddleToWidth(text: string, columns: number, mark: string): string {
+  if (displayWidth(text) <= columns) return text;
+  const behind = Math.floor((columns - displayWidth(mark)) / 2);
   const parts = Array.from(characters.segment(text), ({ segment }) => segment);
   let end = "";
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-    if (widthOf(part + end) > behind) break;
+    if (displayWidth(part + end) > behind) break;
     end = part + end;
   }
-  return `${cutTo(text, columns - widthOf(end), mark)}${end}`;
+  return `${truncateToWidth(text, columns - displayWidth(end), mark)}${end}`;
 }
 
 /** Replaces non-ASCII characters of a text, for terminals without Unicode. */
-export function asciiOf(text: string): string {
+export function toAscii(text: string): string {
   if (ascii.test(text)) return text;
   return text
     .normalize("NFKD")

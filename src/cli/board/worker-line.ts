@@ -1,6 +1,6 @@
-import { cleanText } from "../../domain/clean-text.ts";
-import { asciiOf, cutMiddleTo, cutTo, widthOf } from "./text-width.ts";
-import { elapsedMs, hasEnded, type ShownStatus, type WorkerView } from "./worker-picture.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
+import { displayWidth, toAscii, truncateMiddleToWidth, truncateToWidth } from "./text-width.ts";
+import { type BoardStatus, hasEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
 
 /** The capabilities of the terminal: whether it shows Unicode glyphs, and how to colour text on it. */
 export interface TerminalStyle {
@@ -9,7 +9,7 @@ export interface TerminalStyle {
 }
 
 /** The width of each column in the lines of workers. A column that does not fit has the width 0. */
-export interface Layout {
+export interface ColumnLayout {
   readonly columns: number;
   readonly gap: string;
   readonly slug: number;
@@ -27,7 +27,7 @@ const minActivityWidth = 20;
 const minBranchWidth = 12;
 
 const signs: Readonly<
-  Record<ShownStatus, readonly [glyph: string, style: Parameters<TerminalStyle["style"]>[0]]>
+  Record<BoardStatus, readonly [glyph: string, style: Parameters<TerminalStyle["style"]>[0]]>
 > = {
   waiting: ["·", "dim"],
   starting: ["◦", "cyan"],
@@ -44,13 +44,13 @@ const signs: Readonly<
 };
 
 /** Computes the column widths for the lines of all workers, from the widest value in each column. */
-export function layoutFor(
+export function computeColumnLayout(
   pictures: readonly WorkerView[],
   columns: number,
   look: TerminalStyle & { readonly now: number },
-): Layout {
+): ColumnLayout {
   const widest = (textOf: (picture: WorkerView) => string): number =>
-    pictures.reduce((most, picture) => Math.max(most, widthOf(textOf(picture))), 0);
+    pictures.reduce((most, picture) => Math.max(most, displayWidth(textOf(picture))), 0);
   const gap = columns < 60 ? " " : "  ";
   const slug = Math.min(
     widest(({ slug: text }) => text),
@@ -78,36 +78,36 @@ export function layoutFor(
 /** Renders a worker's line, cut to the width of the window. */
 export function workerLine(
   picture: WorkerView,
-  { columns, gap, ...widths }: Layout,
+  { columns, gap, ...widths }: ColumnLayout,
   { now, ...look }: TerminalStyle & { readonly now: number },
 ): string {
   const mark = look.unicode ? "…" : "...";
   const cells = [
-    pad(cutMiddleTo(picture.slug, widths.slug, mark), widths.slug),
+    pad(truncateMiddleToWidth(picture.slug, widths.slug, mark), widths.slug),
     storiesOf(picture).padStart(widths.stories),
     widths.elapsed === 0 ? "" : elapsedOf(now)(picture).padStart(widths.elapsed),
-    pad(cutMiddleTo(branchOf(look)(picture), widths.branch, mark), widths.branch),
+    pad(truncateMiddleToWidth(branchOf(look)(picture), widths.branch, mark), widths.branch),
     widths.tokens === 0 ? "" : tokensOf(picture).padStart(widths.tokens),
     widths.cost === 0 ? "" : costOf(picture).padStart(widths.cost),
-    terminalText(doingOf(picture, widths.branch > 0), look),
+    toTerminalText(doingOf(picture, widths.branch > 0), look),
   ].filter((cell) => cell !== "");
   const word = statusWord(picture.status, look);
   const rest = cells.join(gap).trimEnd();
-  const room = columns - widthOf(word) - gap.length;
-  return `${paintStatus(picture.status, word, look)}${gap}${cutTo(rest, room, mark)}`;
+  const room = columns - displayWidth(word) - gap.length;
+  return `${paintStatus(picture.status, word, look)}${gap}${truncateToWidth(rest, room, mark)}`;
 }
 
 /**
  * Renders the status column. The status is always written as a word, because some terminals cannot show the
  * glyph.
  */
-function statusWord(status: ShownStatus, { unicode }: TerminalStyle): string {
+function statusWord(status: BoardStatus, { unicode }: TerminalStyle): string {
   const word = status.padEnd(wordWidth);
   return unicode ? `${signs[status][0]} ${word}` : word;
 }
 
 /** Colours a text in the colour of a status. */
-function paintStatus(status: ShownStatus, text: string, { style }: TerminalStyle): string {
+function paintStatus(status: BoardStatus, text: string, { style }: TerminalStyle): string {
   return style(signs[status][1], text);
 }
 
@@ -120,23 +120,23 @@ export function formatDuration(ms: number): string {
 }
 
 /** Shortens a number: 950, 9.5k, 310k, 1.2M. */
-export function shortCount(count: number): string {
+export function formatShortCount(count: number): string {
   if (count < 1_000) return String(count);
   const [amount, unit] = count < 999_500 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
   return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
 }
 
 /** Returns the number of all tokens that a worker's agent has read and written. */
-export function tokenCount({ record: { usage } }: WorkerView): number {
+export function totalTokensOf({ record: { usage } }: WorkerView): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
 /**
  * Makes untrusted text safe to show on one line. Replaces non-ASCII characters if the terminal lacks Unicode.
  */
-export function terminalText(text: string, { unicode }: TerminalStyle): string {
-  const clean = cleanText(text);
-  return unicode ? clean : asciiOf(clean);
+export function toTerminalText(text: string, { unicode }: TerminalStyle): string {
+  const clean = sanitizeText(text);
+  return unicode ? clean : toAscii(clean);
 }
 
 function storiesOf({ record: { storyProgress } }: WorkerView): string {
@@ -145,18 +145,18 @@ function storiesOf({ record: { storyProgress } }: WorkerView): string {
 
 function elapsedOf(now: number): (picture: WorkerView) => string {
   return (picture) => {
-    const elapsed = elapsedMs(picture, now);
+    const elapsed = workerElapsedMs(picture, now);
     return elapsed === null ? "" : formatDuration(elapsed);
   };
 }
 
 function branchOf(style: TerminalStyle): (picture: WorkerView) => string {
-  return ({ record }) => terminalText(record.branchName, style);
+  return ({ record }) => toTerminalText(record.branchName, style);
 }
 
 function tokensOf(picture: WorkerView): string {
-  const count = tokenCount(picture);
-  return count === 0 ? "" : `${shortCount(count)} tok`;
+  const count = totalTokensOf(picture);
+  return count === 0 ? "" : `${formatShortCount(count)} tok`;
 }
 
 function costOf({ record: { usage } }: WorkerView): string {
@@ -171,5 +171,5 @@ function doingOf(picture: WorkerView, hasBranch: boolean): string {
 }
 
 function pad(text: string, columns: number): string {
-  return text + " ".repeat(Math.max(0, columns - widthOf(text)));
+  return text + " ".repeat(Math.max(0, columns - displayWidth(text)));
 }

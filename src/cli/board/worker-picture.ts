@@ -1,5 +1,5 @@
 import type { AdapterMessage } from "../../domain/acp-messages.ts";
-import { isTerminal } from "../../domain/container-status.ts";
+import { isTerminalStatus } from "../../domain/container-status.ts";
 import { formatDuration } from "../../domain/duration.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
@@ -10,7 +10,7 @@ import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
  * A worker's status on the board. The board has more statuses than the worker's record, for example
  * `stalled`.
  */
-export type ShownStatus =
+export type BoardStatus =
   | ("waiting" | "starting" | "running" | "stopping")
   | ("stalled" | "lost" | "paused" | "retrying")
   | ("completed" | "failed" | "skipped" | "stopped");
@@ -19,7 +19,7 @@ export type ShownStatus =
 export interface WorkerView {
   readonly slug: string;
   readonly record: ContainerRecord;
-  readonly status: ShownStatus;
+  readonly status: BoardStatus;
   /**
    * The reason for the worker's status, for example why the worker waits; null if the status has no reason.
    */
@@ -37,12 +37,12 @@ export interface WorkerView {
 
 /** Describes a worker from its record alone. A worker that has not ended counts as waiting. */
 export function toWorkerView(record: ContainerRecord): WorkerView {
-  const hasEnded = isTerminal(record.status);
+  const hasWorkerEnded = isTerminalStatus(record.status);
   return {
     slug: workerSlug(record),
     record,
-    status: hasEnded ? (record.status as "completed" | "failed") : "waiting",
-    why: hasEnded ? reasonIn(record.reason) : null,
+    status: hasWorkerEnded ? (record.status as "completed" | "failed") : "waiting",
+    why: hasWorkerEnded ? reasonIn(record.reason) : null,
     ...{ story: null, activity: null, beganAt: null, endedAt: null },
   };
 }
@@ -53,14 +53,18 @@ export function hasEnded({ status }: WorkerView): boolean {
 }
 
 /** Returns how long the worker has run, in milliseconds; null if it never ran. */
-export function elapsedMs({ record, beganAt, endedAt }: WorkerView, now: number): number | null {
+export function workerElapsedMs({ record, beganAt, endedAt }: WorkerView, now: number): number | null {
   if (beganAt !== null) return (endedAt ?? now) - beganAt;
   const { startedAt, finishedAt } = record;
   return startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt);
 }
 
 /** Updates a worker's picture after an event from the owner. */
-export function applyEvent(picture: WorkerView, { event, ...facts }: SwarmEvent, now: number): WorkerView {
+export function applyOwnerEvent(
+  picture: WorkerView,
+  { event, ...facts }: SwarmEvent,
+  now: number,
+): WorkerView {
   const why = typeof facts["why"] === "string" ? facts["why"] : null;
   switch (event) {
     case "waiting":

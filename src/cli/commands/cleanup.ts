@@ -1,4 +1,4 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
@@ -28,7 +28,7 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
   );
   const document: CleanupDocument = { dryRun: request.dryRun, removed, kept };
   output.result(document, () => linesOf(document));
-  if (failure) output.note(cleanText(`swarm could not remove everything: ${failure.message}`, 1_000));
+  if (failure) output.note(sanitizeText(`swarm could not remove everything: ${failure.message}`, 1_000));
   else if (kept.length > 0) output.next(nextFor(kept));
   return failure?.exitCode ?? exitCodes.done;
 };
@@ -57,7 +57,7 @@ function linesOf({ dryRun, removed, kept }: CleanupDocument): string[] {
   return [
     ...removed.map((thing) => `${dryRun ? "would remove" : "removed"} ${nameOf(thing)}`),
     ...kept.map((thing) =>
-      cleanText(`${dryRun ? "would keep" : "kept"} ${nameOf(thing)}: ${thing.why}`, 1_000),
+      sanitizeText(`${dryRun ? "would keep" : "kept"} ${nameOf(thing)}: ${thing.why}`, 1_000),
     ),
   ];
 }
@@ -65,7 +65,7 @@ function linesOf({ dryRun, removed, kept }: CleanupDocument): string[] {
 function nameOf({ kind, name, worker }: RemovedThing): string {
   const what = { files: "the files in", engine: "the private engine at", "state-folder": "the folder" };
   const shown = `${kind in what ? what[kind as keyof typeof what] : kind} ${name}`;
-  return cleanText(worker === null ? shown : `${shown} (${worker})`);
+  return sanitizeText(worker === null ? shown : `${shown} (${worker})`);
 }
 
 function nextFor(kept: readonly KeptThing[]): string {

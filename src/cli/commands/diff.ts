@@ -1,4 +1,4 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { WorkDiff } from "../../domain/generated/work-diff.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
@@ -36,6 +36,6 @@ export const diffCommand: CommandHandler = async ({ swarm, output, signal }, arg
 function shown(line: string): string {
   return line
     .split("\t")
-    .map((part) => cleanText(part, Number.POSITIVE_INFINITY))
+    .map((part) => sanitizeText(part, Number.POSITIVE_INFINITY))
     .join("\t");
 }

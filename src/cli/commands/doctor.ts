@@ -1,7 +1,7 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { DoctorReport } from "../../domain/generated/doctor.ts";
-import { askToInstall } from "../ask-to-install.ts";
+import { askToInstallPackages } from "../ask-to-install.ts";
 import type { CommandHandler } from "../command.ts";
 
 export const doctorCommand: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
@@ -10,7 +10,7 @@ export const doctorCommand: CommandHandler = async ({ swarm, output, signal }, _
   let report = await examine();
   if (fix && report.findings.some(({ subject, state }) => subject === "engine" && state === "missing")) {
     const engine = await swarm.engine();
-    const mayInstall = await askToInstall(output, engine, yes === true);
+    const mayInstall = await askToInstallPackages(output, engine, yes === true);
     await output.during("Starting the private engine", (onStep) =>
       engine.start({ mayInstall, onStep, reset: false, signal }),
     );
@@ -35,7 +35,7 @@ function lines(
 ): string[] {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   return findings.flatMap(({ subject, state, fact, fix }) => [
-    `${paint.mark(state)}  ${cleanText(subject).padEnd(width)}  ${cleanText(fact, 2000)}`,
-    ...(fix ? [paint.dim(`${" ".repeat(11)}${" ".repeat(width)}  → ${cleanText(fix, 500)}`)] : []),
+    `${paint.mark(state)}  ${sanitizeText(subject).padEnd(width)}  ${sanitizeText(fact, 2000)}`,
+    ...(fix ? [paint.dim(`${" ".repeat(11)}${" ".repeat(width)}  → ${sanitizeText(fix, 500)}`)] : []),
   ]);
 }

@@ -1,6 +1,6 @@
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { PrivateEngineStatus } from "../../ports/private-engine.ts";
-import { askToInstall } from "../ask-to-install.ts";
+import { askToInstallPackages } from "../ask-to-install.ts";
 import type { CommandHandler } from "../command.ts";
 import { alignTable } from "../table.ts";
 
@@ -10,7 +10,7 @@ export const engineStartCommand: CommandHandler = async (
   { yes, reset },
 ) => {
   const engine = await swarm.engine();
-  const mayInstall = await askToInstall(output, engine, yes === true);
+  const mayInstall = await askToInstallPackages(output, engine, yes === true);
   const status = await output.during("Starting the private engine", (onStep) =>
     engine.start({ mayInstall, onStep, reset: reset === true, signal }),
   );

@@ -1,4 +1,4 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { type EventKind, eventKinds } from "../../domain/event-filter.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
@@ -32,6 +32,6 @@ function kindIn(option: unknown): EventKind | null {
 }
 
 function eventLine({ at, worker, isCut, ...facts }: KeptEvent): string {
-  const time = cleanText(at).replace(/\.\d+Z$/, "Z");
-  return `${time}  ${cleanText(worker ?? "swarm")}  ${describeEventFacts(facts)}${isCut ? " (cut)" : ""}`;
+  const time = sanitizeText(at).replace(/\.\d+Z$/, "Z");
+  return `${time}  ${sanitizeText(worker ?? "swarm")}  ${describeEventFacts(facts)}${isCut ? " (cut)" : ""}`;
 }

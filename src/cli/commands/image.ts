@@ -1,7 +1,7 @@
 import { formatCount } from "../../domain/count-of.ts";
 import { formatBytes, formatDuration } from "../../domain/duration.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import type { BuildEvent } from "../../ports/images.ts";
+import type { ImageBuildEvent } from "../../ports/images.ts";
 import type { CommandHandler, CommandOptions } from "../command.ts";
 import { alignTable } from "../table.ts";
 
@@ -86,12 +86,12 @@ function wordsOf(options: CommandOptions): {
 }
 
 /** Reports a build step, except for internal steps of the builder. */
-function shown(event: BuildEvent, onStep: (step: string) => void): void {
+function shown(event: ImageBuildEvent, onStep: (step: string) => void): void {
   const line = lineOf(event);
   if (line !== "" && !/ copy \/context /.test(line)) onStep(line);
 }
 
-function lineOf(event: BuildEvent): string {
+function lineOf(event: ImageBuildEvent): string {
   switch (event.kind) {
     case "started":
       return `… ${shortStep(event.step)}`;

@@ -1,6 +1,6 @@
 import { findWorkerByArgument } from "../../domain/choose-workers.ts";
-import { cleanText } from "../../domain/clean-text.ts";
-import { isTerminal } from "../../domain/container-status.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
+import { isTerminalStatus } from "../../domain/container-status.ts";
 import { describeDeniedRequest } from "../../domain/denied-words.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
@@ -8,7 +8,7 @@ import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { findWaitingReason } from "../../domain/why-waiting.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "../command.ts";
-import { journalLines, storyOf } from "../journal-lines.ts";
+import { renderJournalMessage, storyIdOf } from "../journal-lines.ts";
 
 export const logsCommand: CommandHandler = async (context, args, options) => {
   const { swarm, output, signal } = context;
@@ -19,15 +19,15 @@ export const logsCommand: CommandHandler = async (context, args, options) => {
   const story = storyIn(options["story"], record);
   const follow = options["follow"] === true;
 
-  let before: Parameters<typeof journalLines>[1] = null;
+  let before: Parameters<typeof renderJournalMessage>[1] = null;
   let hasSpoken = false;
   if (follow && record.lastSeq === 0 && record.attempt === 1) output.note(await whyNothing(context, record));
   for await (const message of watch.journals({ worker, attempt, follow }, signal)) {
     hasSpoken = true;
-    if (story !== null && storyOf(message) !== story) continue;
+    if (story !== null && storyIdOf(message) !== story) continue;
     const previous = before;
     before = message;
-    await output.item(message, () => journalLines(message, previous).join("\n"));
+    await output.item(message, () => renderJournalMessage(message, previous).join("\n"));
   }
   if (signal.aborted) return exitCodes.done;
   if (!hasSpoken && !follow) output.note(await whyNothing(context, record));
@@ -43,7 +43,7 @@ async function printEnd({ swarm, output }: CommandContext, record: ContainerReco
   const worker = workerSlug(record);
   const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
   if (!now) return;
-  const isOver = isTerminal(now.status);
+  const isOver = isTerminalStatus(now.status);
   output.note(
     isOver
       ? `${worker} is ${now.status}.`
@@ -82,7 +82,7 @@ async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): P
 }
 
 function reasonOf({ status, reason }: ContainerRecord, isOwned: boolean): string | null {
-  if (reason !== null) return cleanText(`${reason.code}: ${reason.message}`);
+  if (reason !== null) return sanitizeText(`${reason.code}: ${reason.message}`);
   if (status === "completed" || status === "failed" || isOwned) return null;
   return "and no process is running this swarm; `swarm resume` continues it";
 }

@@ -1,4 +1,4 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
@@ -21,7 +21,7 @@ export const mergeCommand: CommandHandler = async ({ swarm, output, signal }, ar
   const aside = report.workers.filter(({ outcome }) => outcome === "set aside");
   for (const { worker, check: ran } of aside)
     if (ran !== null && ran.output !== "")
-      output.note(cleanText(`the last output of the check of ${worker}: ${ran.output}`, 2_000));
+      output.note(sanitizeText(`the last output of the check of ${worker}: ${ran.output}`, 2_000));
   for (const line of nextOf(report, aside)) output.next(line);
   return aside.length > 0 ? exitCodes.conflict : exitCodes.done;
 };
@@ -47,9 +47,9 @@ function linesOf({ workers, branch, exists, tip, moved, check, forecast }: Merge
   return [
     ...alignTable(rows),
     "",
-    ...conflicts.map((line) => cleanText(line, 1_000)),
-    cleanText(exists ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
-    cleanText(
+    ...conflicts.map((line) => sanitizeText(line, 1_000)),
+    sanitizeText(exists ? `${branch} ${how} ${tip.slice(0, 10)}` : `Nothing was merged into ${branch}.`),
+    sanitizeText(
       check.command === null ? "No result was checked." : `Each result was checked with: ${check.command}`,
       1_000,
     ),

@@ -1,11 +1,11 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { formatCount } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SwarmPlan } from "../../domain/plan.ts";
 import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { TextFormatter } from "../output.ts";
-import { accessLines } from "../plan-notes.ts";
+import { planAccessLines } from "../plan-notes.ts";
 
 export const planCommand: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
   if (all && variadicArgumentAt(args, 0).length > 0)
@@ -16,7 +16,7 @@ export const planCommand: CommandHandler = async ({ swarm, output }, args, { aga
     strict: strict === true,
   });
   output.result(planned, () => lines(planned, output.paint));
-  for (const warning of planned.warnings) output.note(`warning: ${cleanText(warning, 1000)}`);
+  for (const warning of planned.warnings) output.note(`warning: ${sanitizeText(warning, 1000)}`);
   output.next(
     planned.tasks.length === 0
       ? "`swarm init` writes an example task file"
@@ -31,27 +31,27 @@ function lines(planned: SwarmPlan, paint: TextFormatter): string[] {
   const head = [
     `${formatCount(tasks.length, "task file")}, ${running} to run, ${parallel.workers} at a time (${parallel.why})`,
     `base ${base?.slice(0, 12) ?? "none"}, isolation ${isolation}, network ${networkWords(network)}, ${limits.cpus} CPUs, ${limits.memory} memory, ${limits.disk} disk`,
-    ...accessLines(planned),
+    ...planAccessLines(planned),
   ];
   const body = tasks.flatMap((task) => [
     "",
-    `${paint.bold(cleanText(task.slug))}  ${task.action === "run" ? "run" : "skip"}: ${cleanText(task.why)}`,
-    `  ${cleanText(task.title)}`,
-    `  ${cleanText(task.file)} → ${cleanText(task.branch)}, agent ${task.agent}, from ${cleanText(task.base)}`,
-    `  at most ${task.timeout}${task.budgetUsd === null ? "" : ` and $${task.budgetUsd}`}${reach(task.allow)}${task.image ? `, image ${cleanText(task.image)} (not used: workers run in the project's image)` : ""}`,
+    `${paint.bold(sanitizeText(task.slug))}  ${task.action === "run" ? "run" : "skip"}: ${sanitizeText(task.why)}`,
+    `  ${sanitizeText(task.title)}`,
+    `  ${sanitizeText(task.file)} → ${sanitizeText(task.branch)}, agent ${task.agent}, from ${sanitizeText(task.base)}`,
+    `  at most ${task.timeout}${task.budgetUsd === null ? "" : ` and $${task.budgetUsd}`}${reach(task.allow)}${task.image ? `, image ${sanitizeText(task.image)} (not used: workers run in the project's image)` : ""}`,
     ...(task.checks.length > 0
-      ? [`  checks after each story: ${task.checks.map((check) => cleanText(check, 80)).join("; ")}`]
+      ? [`  checks after each story: ${task.checks.map((check) => sanitizeText(check, 80)).join("; ")}`]
       : []),
     ...task.stories.map(
       (story, index) =>
-        `  ${String(index + 1).padStart(2)}. ${story.id} ${cleanText(story.title, 100)}${after(story.after)}${checked(story.checks)}`,
+        `  ${String(index + 1).padStart(2)}. ${story.id} ${sanitizeText(story.title, 100)}${after(story.after)}${checked(story.checks)}`,
     ),
   ]);
   return [...head, ...body];
 }
 
 function reach(allow: readonly string[]): string {
-  return allow.length > 0 ? `, may reach ${allow.map((host) => cleanText(host)).join(", ")}` : "";
+  return allow.length > 0 ? `, may reach ${allow.map((host) => sanitizeText(host)).join(", ")}` : "";
 }
 
 function after(ids: readonly string[]): string {

@@ -1,13 +1,13 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { PluginReport } from "../../ports/claude-code.ts";
 import type { CommandHandler } from "../command.ts";
 
 export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
   const folder = await swarm.plugin().path();
-  output.result({ folder }, () => [cleanText(folder)]);
+  output.result({ folder }, () => [sanitizeText(folder)]);
   output.next(
-    `\`claude --plugin-dir ${cleanText(folder)}\` tries the plugin, \`swarm plugin install\` installs it`,
+    `\`claude --plugin-dir ${sanitizeText(folder)}\` tries the plugin, \`swarm plugin install\` installs it`,
   );
   return exitCodes.done;
 };
@@ -15,7 +15,7 @@ export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
 export const pluginInstallCommand: CommandHandler = async ({ swarm, output }) => {
   const installed = await output.during("Installing the plugin", (onStep) => swarm.plugin().install(onStep));
   output.result(installed, () => [
-    `Installed aimi ${installed.version} into Claude Code ${cleanText(installed.claude)}.`,
+    `Installed aimi ${installed.version} into Claude Code ${sanitizeText(installed.claude)}.`,
     "A new Claude Code session has the commands /aimi:plan-tasks, /aimi:swarm and /aimi:review.",
   ]);
   output.next("`swarm doctor` tests the plugin's hook with a sample call");
@@ -40,7 +40,7 @@ function isGood({ claude, hook }: PluginReport): boolean {
 function lines({ folder, claude, hook }: PluginReport): string[] {
   const { approved, refused, why } = hook;
   return [
-    `plugin  ${cleanText(folder)}`,
+    `plugin  ${sanitizeText(folder)}`,
     ...(claude === null
       ? ["claude  not on the PATH, so Claude Code did not check the plugin"]
       : [

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
-import type { MadeTask, TaskCheck } from "../../swarm/make-task.ts";
+import type { CreatedTask, NewTaskChecks } from "../../swarm/make-task.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
 import { startCommand } from "./start.ts";
 
@@ -27,11 +27,11 @@ async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
   if (stats?.isFile())
     throw new SwarmError("USAGE", {
-      message: `${cleanText(word)} is a file: \`swarm sandbox run ${cleanText(word)}\` runs it. Put a prompt for \`swarm run\` in quotation marks`,
+      message: `${sanitizeText(word)} is a file: \`swarm sandbox run ${sanitizeText(word)}\` runs it. Put a prompt for \`swarm run\` in quotation marks`,
     });
 }
 
-function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean): string[] {
+function describe({ file, branch, check, isNew }: CreatedTask, isWithout: boolean): string[] {
   const how = isNew ? "wrote" : "reuses";
   return [
     `${how} ${file}, for the branch ${branch}; \`swarm start ${file}\` carries out this task file at any time`,
@@ -41,7 +41,7 @@ function describe({ file, branch, check, isNew }: MadeTask, isWithout: boolean):
 
 const wordAlone = "swarm trusts the agent's own statement that the work is done";
 
-function describeCheck(check: TaskCheck, isWithout: boolean): string {
+function describeCheck(check: NewTaskChecks, isWithout: boolean): string {
   switch (check.kind) {
     case "asked":
       return isWithout ? `no check (--no-verify): ${wordAlone}` : `check: ${shown(check.commands)}`;
@@ -57,7 +57,7 @@ function describeCheck(check: TaskCheck, isWithout: boolean): string {
 }
 
 function shown(commands: readonly string[]): string {
-  return commands.map((command) => cleanText(command, 200)).join("; ");
+  return commands.map((command) => sanitizeText(command, 200)).join("; ");
 }
 
 /**

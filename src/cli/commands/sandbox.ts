@@ -1,13 +1,17 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { formatBytes, formatDuration } from "../../domain/duration.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
 import { argumentAt, type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
-import { nextSandboxStep } from "../next-sandbox-step.ts";
+import { suggestNextSandboxCommand } from "../next-sandbox-step.ts";
 import type { Output } from "../output.ts";
-import { passThroughCodes, passThroughExitCodeOf, withPassThroughCodes } from "../passing-through.ts";
+import {
+  passThroughExitCodeForError,
+  passThroughExitCodes,
+  withPassThroughExitCodes,
+} from "../passing-through.ts";
 import { alignTable } from "../table.ts";
 
 export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
@@ -45,7 +49,7 @@ export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }
 };
 
 export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
-  withPassThroughCodes(output, async () => {
+  withPassThroughExitCodes(output, async () => {
     const sandboxes = await swarm.sandboxes();
     const { record, summary, failure } = await sandboxes.run(
       {
@@ -61,11 +65,11 @@ export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal 
     }
     output.result(summary, () => []);
     for (const path of summary.missingOutputs) output.note(`! the expected output ${path} is missing`);
-    for (const left of summary.leftOut) output.note(`! not copied out of the sandbox: ${cleanText(left)}`);
+    for (const left of summary.leftOut) output.note(`! not copied out of the sandbox: ${sanitizeText(left)}`);
     if (summary.more.leftOut > 0)
       output.note(`! not copied out of the sandbox: ${summary.more.leftOut} more files`);
     for (const missed of summary.missed)
-      output.note(`! copied out of the sandbox only in part: ${cleanText(missed)}`);
+      output.note(`! copied out of the sandbox only in part: ${sanitizeText(missed)}`);
     if (summary.more.missed > 0)
       output.note(`! copied out of the sandbox only in part: ${summary.more.missed} more files`);
     output.note(summaryLine(record, summary));
@@ -75,17 +79,17 @@ export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal 
       const ownCode = summary.exitCode === 0 ? null : summary.exitCode;
       if (output.json && failure instanceof SwarmError) {
         // With `--json`, the summary must be the only document on stdout, so the error goes to stderr.
-        output.note(`error ${failure.code}: ${cleanText(failure.message, Number.POSITIVE_INFINITY)}`);
-        return ownCode ?? passThroughExitCodeOf(failure);
+        output.note(`error ${failure.code}: ${sanitizeText(failure.message, Number.POSITIVE_INFINITY)}`);
+        return ownCode ?? passThroughExitCodeForError(failure);
       }
       if (ownCode === null || !(failure instanceof SwarmError)) throw failure;
       output.note(`! ${failure.message}`);
     }
-    return summary.exitCode ?? passThroughCodes.ours;
+    return summary.exitCode ?? passThroughExitCodes.ours;
   });
 
 export const sandboxExecCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
-  withPassThroughCodes(output, async () => {
+  withPassThroughExitCodes(output, async () => {
     const command = variadicArgumentAt(args, 0);
     if (command.length === 0)
       throw new SwarmError("USAGE", {
@@ -137,7 +141,7 @@ export const sandboxLsCommand: CommandHandler = async ({ swarm, output }, _args,
         ]),
   );
   if (shown.length === 0) output.note("This folder has no sandboxes.");
-  output.next(nextSandboxStep(shown));
+  output.next(suggestNextSandboxCommand(shown));
   return exitCodes.done;
 };
 

@@ -1,12 +1,12 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
-import { isWeekdayList, timeOfDay } from "../../domain/night-schedule.ts";
+import { isWeekdayList, parseTimeOfDay } from "../../domain/night-schedule.ts";
 import { askForConfirmation } from "../agrees.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
 import { parseUnattendedOptions } from "../night.ts";
 import { parseFlags } from "../parse-flags.ts";
-import { flagSettings } from "../setting-flags.ts";
+import { settingsFromFlags } from "../setting-flags.ts";
 import { startCommandFlags } from "../start-flags.ts";
 import { parseOwnerRequest } from "./start.ts";
 
@@ -14,7 +14,7 @@ const maxLength = 1_000;
 
 export const scheduleInstallCommand: CommandHandler = async ({ swarm, output }, args, options) => {
   const { yes, days = "*" } = options;
-  const at = timeOfDay(String(options["at"] ?? ""));
+  const at = parseTimeOfDay(String(options["at"] ?? ""));
   if (at === null)
     throw new SwarmError("INVALID_VALUE", {
       ...{ name: "--at", value: String(options["at"] ?? ""), expected: "a time of day such as 23:00" },
@@ -27,7 +27,7 @@ export const scheduleInstallCommand: CommandHandler = async ({ swarm, output }, 
     .schedule()
     .plan({ at, days: String(days), commandArguments: nightWords(options, variadicArgumentAt(args, 0)) });
   output.note("swarm will write this line to your crontab. It replaces any existing line of this project:");
-  output.note(`  ${cleanText(line, maxLength)}`);
+  output.note(`  ${sanitizeText(line, maxLength)}`);
   if (yes !== true && !(await askForConfirmation(output, "Write this line?"))) {
     output.result({ line, written: false }, () => ["The crontab was not changed."]);
     return exitCodes.usage;
@@ -47,7 +47,7 @@ export const scheduleListCommand: CommandHandler = async ({ swarm, output }) => 
   output.result({ nights }, () =>
     nights.length === 0
       ? ["No swarm is scheduled."]
-      : nights.map(({ line, isHere }) => cleanText(`${isHere ? "here " : "other"}  ${line}`, maxLength)),
+      : nights.map(({ line, isHere }) => sanitizeText(`${isHere ? "here " : "other"}  ${line}`, maxLength)),
   );
   return exitCodes.done;
 };
@@ -57,7 +57,7 @@ export const scheduleRemoveCommand: CommandHandler = async ({ swarm, output }) =
   output.result({ removed }, () =>
     removed.length === 0
       ? ["No swarm of this project is scheduled."]
-      : removed.map((line) => cleanText(`removed  ${line}`, maxLength)),
+      : removed.map((line) => sanitizeText(`removed  ${line}`, maxLength)),
   );
   return exitCodes.done;
 };
@@ -70,7 +70,7 @@ function nightWords({ until, notify, merge }: CommandOptions, more: readonly str
   parseUnattendedOptions({ until, notify, then }, { json: false });
   const options = parseFlags(startCommandFlags, more);
   parseOwnerRequest(options);
-  flagSettings(options, []);
+  settingsFromFlags(options, []);
   return [
     ...["start", "--all"],
     ...(until === undefined ? [] : ["--until", String(until)]),

@@ -3,7 +3,7 @@ import { SwarmError } from "../../domain/errors.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { argumentAt, type CommandContext, type CommandHandler, variadicArgumentAt } from "../command.ts";
-import { withPassThroughCodes } from "../passing-through.ts";
+import { withPassThroughExitCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
 /** The exit code that a shell reports for a program that SIGHUP ended. */
@@ -15,7 +15,7 @@ interface Inside {
 }
 
 export const shellCommand: CommandHandler = async (context, args) =>
-  withPassThroughCodes(context.output, async () => {
+  withPassThroughExitCodes(context.output, async () => {
     const { swarm, output } = context;
     const words = variadicArgumentAt(args, 1);
     const command = words[0] === "--" ? words.slice(1) : words;

@@ -1,9 +1,9 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { NoticeReason } from "../../domain/notice.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { type AttentionNeeded, reportEnd, runWithProgress } from "../carry-out.ts";
+import { reportSwarmEnd, runWithProgress, type WorkerNeedingAttention } from "../carry-out.ts";
 import { chooseTasks, findNamedTaskFiles } from "../choose-tasks.ts";
 import {
   type CommandContext,
@@ -12,9 +12,9 @@ import {
   variadicArgumentAt,
 } from "../command.ts";
 import type { OwnerRequest, StartRequest, StartResult } from "../composition.ts";
-import { createOwnCommand, startDetachedOwner } from "../detached-owner.ts";
+import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
 import { parseUnattendedOptions, type UnattendedOptions } from "../night.ts";
-import { nothingToRun } from "../nothing-to-run.ts";
+import { explainNothingToRun } from "../nothing-to-run.ts";
 
 export const startCommand: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;
@@ -84,11 +84,11 @@ async function notifyUser(
   occasion: NoticeReason,
 ): Promise<void> {
   const failure = await swarm.watch().notify(notify, occasion);
-  if (failure !== null) output.note(cleanText(`--notify failed: ${failure}`, 500));
+  if (failure !== null) output.note(sanitizeText(`--notify failed: ${failure}`, 500));
 }
 
 interface Notifier {
-  readonly onNeeded: (needed: AttentionNeeded) => void;
+  readonly onNeeded: (needed: WorkerNeedingAttention) => void;
   readonly sent: () => Promise<void>;
 }
 
@@ -110,7 +110,7 @@ function reportStarted(context: CommandContext, started: StartResult): number {
   const { output } = context;
   switch (started.kind) {
     case "carried out":
-      return reportEnd(context, started.state);
+      return reportSwarmEnd(context, started.state);
     case "appended":
       output.result({ swarm: started.state }, () => [
         `The task files were added to the running swarm: ${started.state.containers
@@ -121,9 +121,9 @@ function reportStarted(context: CommandContext, started: StartResult): number {
       output.next("`swarm status -w` shows the progress of all workers");
       return exitCodes.done;
     case "nothing": {
-      const { why, next } = nothingToRun(started.plan.tasks, started.files);
-      output.result({ swarm: null }, () => [`Nothing to carry out: ${cleanText(why, 300)}.`]);
-      output.next(cleanText(next, 300));
+      const { why, next } = explainNothingToRun(started.plan.tasks, started.files);
+      output.result({ swarm: null }, () => [`Nothing to carry out: ${sanitizeText(why, 300)}.`]);
+      output.next(sanitizeText(next, 300));
       return exitCodes.done;
     }
   }
@@ -138,7 +138,7 @@ export const resumeCommand: CommandHandler = async (context, _args, options) => 
     ...{ until: night.until, onNeeded: notifier.onNeeded },
   });
   await notifier.sent();
-  return endNight(context, night, reportEnd(context, state));
+  return endNight(context, night, reportSwarmEnd(context, state));
 };
 
 export const retryCommand: CommandHandler = async (context, args, options) => {
@@ -150,7 +150,7 @@ export const retryCommand: CommandHandler = async (context, args, options) => {
   const { kind, state } = await runWithProgress(context, (report) =>
     context.swarm.swarm().retry(request, report),
   );
-  if (kind === "carried out") return reportEnd(context, state);
+  if (kind === "carried out") return reportSwarmEnd(context, state);
   context.output.result({ swarm: state }, () => [
     kind === "asked"
       ? "The owner of this swarm retries these workers."
@@ -160,7 +160,10 @@ export const retryCommand: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-export const ownCommand: CommandHandler = createOwnCommand({ start: startCommand, resume: resumeCommand });
+export const backgroundOwnerCommand: CommandHandler = createBackgroundOwnerCommand({
+  start: startCommand,
+  resume: resumeCommand,
+});
 
 /** Parses `--fail-fast`, `--max-attempts` and the swarm's ID. */
 export function parseOwnerRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnerRequest {

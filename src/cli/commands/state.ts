@@ -1,11 +1,11 @@
 import { findBranchProblem } from "../../domain/branch-name.ts";
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { type ContainerStatus, containerStatuses } from "../../domain/container-status.ts";
 import { formatCount } from "../../domain/count-of.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
-import type { ContainerChange } from "../../domain/swarm-state.ts";
+import type { RecordChange } from "../../domain/swarm-state.ts";
 import { argumentAt, type CommandHandler, type CommandOptions } from "../command.ts";
 import { describeCorrection } from "../describe-correction.ts";
 import { toJson } from "../to-json.ts";
@@ -45,7 +45,7 @@ export const stateUpdateCommand: CommandHandler = async ({ swarm, output }, args
 export const stateRemoveCommand: CommandHandler = async ({ swarm, output }, args) => {
   const name = argumentAt(args, 0);
   await swarm.removeContainer(name);
-  output.result({ removed: 1 }, () => [`removed ${cleanText(name)}`]);
+  output.result({ removed: 1 }, () => [`removed ${sanitizeText(name)}`]);
   return exitCodes.done;
 };
 
@@ -83,7 +83,7 @@ export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
       : "not reconciled: no engine answers, so the records were not compared with containers",
     ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
     ...orphans.map(
-      (name) => `${cleanText(name)}: this container of the project has no record in the state file`,
+      (name) => `${sanitizeText(name)}: this container of the project has no record in the state file`,
     ),
   ]);
   const agrees = corrections.length === 0 && orphans.length === 0;
@@ -98,15 +98,15 @@ export const stateRepairCommand: CommandHandler = async ({ swarm, output }, _arg
   );
   output.result({ result, reconciled, adopted, corrected, swarmId: state.swarmId }, () => [
     `${result}: swarm ${state.swarmId}`,
-    ...adopted.map((name) => `  ${cleanText(name)}: a record of this container was added`),
-    ...corrected.map((name) => `  ${cleanText(name)}: the record was corrected to match the engine`),
+    ...adopted.map((name) => `  ${sanitizeText(name)}: a record of this container was added`),
+    ...corrected.map((name) => `  ${sanitizeText(name)}: the record was corrected to match the engine`),
     ...(reconciled ? [] : ["the records were not compared with an engine"]),
   ]);
   output.next("`swarm status`");
   return exitCodes.done;
 };
 
-function changeFrom(options: CommandOptions): ContainerChange {
+function changeFrom(options: CommandOptions): RecordChange {
   const {
     status: to,
     prUrl,
@@ -114,7 +114,7 @@ function changeFrom(options: CommandOptions): ContainerChange {
     acpPid,
     containerId,
   } = options as Record<string, string | undefined>;
-  const change: ContainerChange = {
+  const change: RecordChange = {
     ...(to !== undefined && { status: toStatus(to) }),
     ...(prUrl !== undefined && {
       prUrl:

@@ -1,4 +1,4 @@
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import { askForConfirmation } from "../agrees.ts";
 import type { CommandHandler } from "../command.ts";
@@ -7,8 +7,8 @@ export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { y
   const files = await swarm.findFilesToTrust();
   const waiting = files.filter(({ trusted }) => !trusted);
   for (const { path, asks } of waiting) {
-    output.note(`${cleanText(path)} contains values that only a trusted file may contain:`);
-    for (const ask of asks) output.note(`  ${cleanText(ask, Number.POSITIVE_INFINITY)}`);
+    output.note(`${sanitizeText(path)} contains values that only a trusted file may contain:`);
+    for (const ask of asks) output.note(`  ${sanitizeText(ask, Number.POSITIVE_INFINITY)}`);
   }
   const agreed =
     waiting.length > 0 &&
@@ -22,6 +22,6 @@ export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { y
 function resultLine(waiting: number, trusted: readonly string[]): string {
   if (waiting === 0) return "No file of this project still needs to be trusted.";
   return trusted.length > 0
-    ? `These files are trusted until they change: ${trusted.map((path) => cleanText(path)).join(", ")}`
+    ? `These files are trusted until they change: ${trusted.map((path) => sanitizeText(path)).join(", ")}`
     : "No file was trusted.";
 }

@@ -1,5 +1,5 @@
 import { findWorkersByArguments } from "../../domain/choose-workers.ts";
-import { cleanText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../domain/clean-text.ts";
 import { formatCount } from "../../domain/count-of.ts";
 import { parseDurationMs } from "../../domain/duration.ts";
 import { SwarmError } from "../../domain/errors.ts";
@@ -10,7 +10,7 @@ import type { WaitResult } from "../../swarm/wait-for-workers.ts";
 import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { Output } from "../output.ts";
 import { resultLines } from "../result-lines.ts";
-import { outcomeOf } from "../swarm-outcome.ts";
+import { exitCodeAndNextCommand } from "../swarm-outcome.ts";
 
 const maxMs = 24 * 86_400_000;
 
@@ -39,11 +39,11 @@ function timeoutIn(option: unknown): number | null {
 
 function describeEnd(record: ContainerRecord): string {
   const { status, reason } = record;
-  return `${workerSlug(record)}  ${status}${reason ? cleanText(`, ${reason.code}: ${reason.message}`) : ""}`;
+  return `${workerSlug(record)}  ${status}${reason ? sanitizeText(`, ${reason.code}: ${reason.message}`) : ""}`;
 }
 
 function reportWait(output: Pick<Output, "note" | "next">, { end, workers }: WaitResult): ExitCode {
-  const { exit, next } = outcomeOf({ containers: workers });
+  const { exit, next } = exitCodeAndNextCommand({ containers: workers });
   switch (end) {
     case "timeout":
       output.note("The timeout of `swarm wait` has expired, but not all workers have ended.");

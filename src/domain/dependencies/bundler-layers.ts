@@ -2,12 +2,12 @@ import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath } from "../tree-path.ts";
 import {
   createDependencyLayer,
+  type DependencyLayerFindings,
+  type DependencyLayerOptions,
   emptyLayerMark,
-  type LayerFindings,
-  type LayerOptions,
   renderAptInstall,
 } from "./dependency-layer.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /** Installs Ruby, and the compilers that build the native parts of gems. */
 const prepare: readonly string[] = [
@@ -19,11 +19,18 @@ const wrongRubyExit = 18;
 /**
  * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. The root folder needs no Gemfile.lock.
  */
-export function findBundlerLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
+export function findBundlerLayers(
+  tree: ManifestTree,
+  options: DependencyLayerOptions,
+): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }
 
-function judge(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): FolderVerdict {
+function judge(
+  tree: ManifestTree,
+  folder: string,
+  { ignoreScripts }: DependencyLayerOptions,
+): FolderLayerVerdict {
   const path = joinPath(folder, "Gemfile");
   const lock = joinPath(folder, "Gemfile.lock");
   if (!tree.has(lock) && folder !== "") return null;

@@ -1,10 +1,15 @@
-import { isBelow, joinPath, resolvePath } from "../tree-path.ts";
-import { createDependencyLayer, type LayerFindings, renderAptInstall } from "./dependency-layer.ts";
-import { quotedTexts, tomlList, tomlSections, workspaceMatcher } from "./manifest-text.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { isPathBelow, joinPath, resolvePath } from "../tree-path.ts";
+import { createDependencyLayer, type DependencyLayerFindings, renderAptInstall } from "./dependency-layer.ts";
+import {
+  createWorkspaceMatcher,
+  findQuotedStrings,
+  parseTomlSections,
+  readTomlList,
+} from "./manifest-text.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /** Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. The root folder needs no lockfile. */
-export function findCargoLayers(tree: ManifestTree): LayerFindings {
+export function findCargoLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
@@ -17,7 +22,7 @@ const prepare: readonly string[] = [
   `for tool in cargo rustc; do command -v $tool || ln -s "$(ls /usr/bin/$tool-1.* | sort -V | tail -n 1)" /usr/local/bin/$tool; done`,
 ];
 
-function judge(tree: ManifestTree, folder: string): FolderVerdict {
+function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const lock = joinPath(folder, "Cargo.lock");
   if (!tree.has(lock) && folder !== "") return null;
 
@@ -57,24 +62,24 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
 }
 
 function workspaceMembers(tree: ManifestTree, root: string): string[] {
-  const sections = tomlSections(tree.readText(joinPath(root, "Cargo.toml")) ?? "");
+  const sections = parseTomlSections(tree.readText(joinPath(root, "Cargo.toml")) ?? "");
   const workspace = sections.find(({ name }) => name === "workspace")?.body ?? "";
-  const isMember = workspaceMatcher([
-    ...tomlList(workspace, "members"),
-    ...tomlList(workspace, "exclude").map((pattern) => `!${pattern}`),
+  const isMember = createWorkspaceMatcher([
+    ...readTomlList(workspace, "members"),
+    ...readTomlList(workspace, "exclude").map((pattern) => `!${pattern}`),
   ]);
   const offset = root === "" ? 0 : root.length + 1;
   return tree
     .foldersWith("Cargo.toml")
-    .filter((other) => other !== root && isBelow(root, other) && isMember(other.slice(offset)));
+    .filter((other) => other !== root && isPathBelow(root, other) && isMember(other.slice(offset)));
 }
 
 function localPackages(text: string): string[] {
-  return tomlSections(text)
+  return parseTomlSections(text)
     .filter(({ name }) => /dependencies|^patch\.|^replace$/.test(name))
     .flatMap(({ body }) =>
       [...body.matchAll(/(?:^|[{,])\s*path\s*=\s*("[^"\n]*"|'[^'\n]*')/gm)].flatMap(([, quoted = ""]) =>
-        quotedTexts(quoted),
+        findQuotedStrings(quoted),
       ),
     );
 }
@@ -87,7 +92,7 @@ const targets =
  * these files exist, but does not read them.
  */
 function targetsOf(tree: ManifestTree, folder: string): string[] {
-  const named = tomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
+  const named = parseTomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
     .filter(({ name }) => /^(?:package|lib|bin|example|test|bench)$/.test(name))
     .flatMap(({ body }) => [...body.matchAll(/^(?:path|build)\s*=\s*"([^"\n]*)"/gm)])
     .flatMap(([, relative = ""]) => resolvePath(folder, relative) ?? [])

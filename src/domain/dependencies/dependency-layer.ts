@@ -39,11 +39,11 @@ export interface LeftOutPath {
   readonly reason: string;
 }
 
-export interface LayerOptions {
+export interface DependencyLayerOptions {
   readonly ignoreScripts: boolean;
 }
 
-export interface LayerFindings {
+export interface DependencyLayerFindings {
   readonly layers: readonly DependencyLayer[];
   readonly leftOut: readonly LeftOutPath[];
 }

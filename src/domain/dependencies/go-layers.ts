@@ -2,20 +2,20 @@ import { echoMarkedMessage } from "../dockerfile-text.ts";
 import { joinPath, resolvePath } from "../tree-path.ts";
 import {
   createDependencyLayer,
+  type DependencyLayerFindings,
   emptyLayerMark,
-  type LayerFindings,
   renderAptInstall,
 } from "./dependency-layer.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("golang-go", "ca-certificates")];
 
 /** Finds the dependency layers for Go workspaces, and for Go modules outside of workspaces. */
-export function findGoLayers(tree: ManifestTree): LayerFindings {
+export function findGoLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
 
-function judge(tree: ManifestTree, folder: string): FolderVerdict {
+function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const work = joinPath(folder, "go.work");
   const members = tree.has(work) ? usedFolders(tree.readText(work) ?? "", folder) : [];
   const modules = [...new Set([folder, ...members])].filter((each) => tree.has(joinPath(each, "go.mod")));

@@ -1,22 +1,26 @@
-import { baseNameOf, compareByDepth, folderOf, joinPath } from "../tree-path.ts";
-import { createDependencyLayer, type LayerFindings, type LayerOptions } from "./dependency-layer.ts";
-import { findJavascriptObstacle } from "./javascript-obstacle.ts";
-import { type JavascriptManager, renderJavascriptInstall } from "./javascript-tool.ts";
+import { baseNameOf, compareByDepth, joinPath, parentFolderOf } from "../tree-path.ts";
 import {
-  isObject,
+  createDependencyLayer,
+  type DependencyLayerFindings,
+  type DependencyLayerOptions,
+} from "./dependency-layer.ts";
+import { findJavascriptInstallObstacle } from "./javascript-obstacle.ts";
+import { type JavascriptPackageManager, renderJavascriptInstall } from "./javascript-tool.ts";
+import {
+  createWorkspaceMatcher,
+  isJsonObject,
   type JsonObject,
-  parseObject,
-  stringsIn,
-  workspaceMatcher,
-  yamlList,
+  parseJsonObject,
+  readYamlList,
+  stringItemsOf,
 } from "./manifest-text.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
  * Lockfiles and their package managers, by preference. If a folder has several lockfiles, swarm uses the one
  * whose package manager the manifest names, otherwise the first one in this list.
  */
-const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[] = [
+const lockfiles: readonly (readonly [name: string, manager: JavascriptPackageManager])[] = [
   ["pnpm-lock.yaml", "pnpm"],
   ["yarn.lock", "yarn"],
   ["bun.lock", "bun"],
@@ -25,7 +29,7 @@ const lockfiles: readonly (readonly [name: string, manager: JavascriptManager])[
   ["package-lock.json", "npm"],
 ];
 
-const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
+const configurations: Readonly<Record<JavascriptPackageManager, readonly string[]>> = {
   npm: [".npmrc"],
   pnpm: [".npmrc", "pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs"],
   yarn: [".npmrc", ".yarnrc", ".yarnrc.yml"],
@@ -33,17 +37,20 @@ const configurations: Readonly<Record<JavascriptManager, readonly string[]>> = {
 };
 
 /** Finds the dependency layers for folders with a package.json and a lockfile. The root folder needs no lockfile. */
-export function findJavascriptLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
+export function findJavascriptLayers(
+  tree: ManifestTree,
+  options: DependencyLayerOptions,
+): DependencyLayerFindings {
   const folders = tree.foldersWith("package.json");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
   return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
 }
 
-function judge(tree: ManifestTree, folder: string, options: LayerOptions): FolderVerdict {
+function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptions): FolderLayerVerdict {
   const path = joinPath(folder, "package.json");
   const locks = lockfiles.filter(([name]) => tree.has(joinPath(folder, name)));
   if (locks.length === 0 && folder.includes("/")) return null;
-  const manifest = parseObject(tree.readText(path));
+  const manifest = parseJsonObject(tree.readText(path));
   if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
 
   const wanted = textOf(manifest["packageManager"]);
@@ -51,11 +58,11 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Folde
   const manager = lock?.[1] ?? "npm";
   const members = findMembers(tree, folder, manager, manifest);
   const manifests = [path, ...members.map((member) => joinPath(member, "package.json"))];
-  if (!lock && !manifests.some((each) => asksForSomething(parseObject(tree.readText(each))))) return null;
+  if (!lock && !manifests.some((each) => asksForSomething(parseJsonObject(tree.readText(each))))) return null;
   if (!lock && folder !== "")
     return { path, reason: "the package has no lockfile and is not at the root of the repository" };
 
-  const obstacle = findJavascriptObstacle(tree, { manager, manifests, hasLock: lock !== undefined });
+  const obstacle = findJavascriptInstallObstacle(tree, { manager, manifests, hasLock: lock !== undefined });
   if (obstacle) return obstacle;
 
   const lockPath = lock && joinPath(folder, lock[0]);
@@ -67,7 +74,7 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Folde
     isInsidePnpmWorkspace: tree
       .foldersWith("pnpm-workspace.yaml")
       .some((other) => other !== folder && (other === "" || folder.startsWith(`${other}/`))),
-    manifests: manifests.map((each) => parseObject(tree.readText(each)) ?? {}),
+    manifests: manifests.map((each) => parseJsonObject(tree.readText(each)) ?? {}),
     ...options,
   });
   const files = [
@@ -85,32 +92,32 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Folde
 function findMembers(
   tree: ManifestTree,
   folder: string,
-  manager: JavascriptManager,
+  manager: JavascriptPackageManager,
   manifest: JsonObject,
 ): string[] {
-  const isMember = workspaceMatcher(
+  const isMember = createWorkspaceMatcher(
     manager === "pnpm"
-      ? yamlList(tree.readText(joinPath(folder, "pnpm-workspace.yaml")) ?? "", "packages")
+      ? readYamlList(tree.readText(joinPath(folder, "pnpm-workspace.yaml")) ?? "", "packages")
       : workspacesOf(manifest),
   );
   const offset = folder === "" ? 0 : folder.length + 1;
   return tree
     .manifestsBelow(folder)
-    .filter((path) => baseNameOf(path) === "package.json" && folderOf(path) !== folder)
-    .map(folderOf)
+    .filter((path) => baseNameOf(path) === "package.json" && parentFolderOf(path) !== folder)
+    .map(parentFolderOf)
     .filter((member) => isMember(member.slice(offset)))
     .sort(compareByDepth);
 }
 
 function workspacesOf(manifest: JsonObject): string[] {
   const { workspaces } = manifest;
-  return stringsIn(isObject(workspaces) ? workspaces["packages"] : workspaces);
+  return stringItemsOf(isJsonObject(workspaces) ? workspaces["packages"] : workspaces);
 }
 
 function asksForSomething(manifest: JsonObject | null): boolean {
   return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
     const wanted = manifest?.[field];
-    return isObject(wanted) && Object.keys(wanted).length > 0;
+    return isJsonObject(wanted) && Object.keys(wanted).length > 0;
   });
 }
 
@@ -123,7 +130,10 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
  * Lists the lockfiles that swarm ignores in favour of another lockfile in the same folder. The packages of
  * both lockfiles would go into the same `node_modules`.
  */
-function losingLocks(tree: ManifestTree, { layers }: LayerFindings): LayerFindings["leftOut"] {
+function losingLocks(
+  tree: ManifestTree,
+  { layers }: DependencyLayerFindings,
+): DependencyLayerFindings["leftOut"] {
   return layers.flatMap(({ folder, files, manager }) =>
     lockfiles
       .map(([name]) => joinPath(folder, name))

@@ -1,7 +1,7 @@
-import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
+import { joinPath, parentFolderOf, resolvePath } from "../tree-path.ts";
 import type { LeftOutPath } from "./dependency-layer.ts";
-import type { JavascriptManager } from "./javascript-tool.ts";
-import { isObject, type JsonObject, parseObject } from "./manifest-text.ts";
+import type { JavascriptPackageManager } from "./javascript-tool.ts";
+import { isJsonObject, type JsonObject, parseJsonObject } from "./manifest-text.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
 const dependencyFields = [
@@ -13,20 +13,21 @@ const dependencyFields = [
  * Finds a dependency that cannot be installed from manifests alone, such as a folder or an archive of the project itself.
  * Returns null if there is none.
  */
-export function findJavascriptObstacle(
+export function findJavascriptInstallObstacle(
   tree: ManifestTree,
   {
     manager,
     manifests,
     hasLock,
-  }: { manager: JavascriptManager; manifests: readonly string[]; hasLock: boolean },
+  }: { manager: JavascriptPackageManager; manifests: readonly string[]; hasLock: boolean },
 ): LeftOutPath | null {
   for (const path of manifests) {
-    const manifest = parseObject(tree.readText(path));
+    const manifest = parseJsonObject(tree.readText(path));
     if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
     for (const [name, wanted] of wantedVersions(manifest)) {
       const problem = hasLock || !/^(?:workspace|catalog):/.test(wanted) ? null : "which needs a lockfile";
-      const missing = problem ?? missingFolder(tree, { manager, manifests, folder: folderOf(path), wanted });
+      const missing =
+        problem ?? missingFolder(tree, { manager, manifests, folder: parentFolderOf(path), wanted });
       if (missing)
         return { path, reason: `the package needs ${shown(name)} from ${shown(wanted)}, ${missing}` };
     }
@@ -39,7 +40,7 @@ function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] 
   const found: [string, string][] = [];
   const open: unknown[] = dependencyFields.map((field) => manifest[field]);
   for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {
-    if (!isObject(next)) continue;
+    if (!isJsonObject(next)) continue;
     for (const [name, value] of Object.entries(next)) {
       if (typeof value === "string") found.push([name, value]);
       else open.push(value);
@@ -55,7 +56,7 @@ function missingFolder(
     manifests,
     folder,
     wanted,
-  }: { manager: JavascriptManager; manifests: readonly string[]; folder: string; wanted: string },
+  }: { manager: JavascriptPackageManager; manifests: readonly string[]; folder: string; wanted: string },
 ): string | null {
   if (/\.(?:patch|diff)$/.test(wanted) && !wanted.includes(":")) {
     const path = resolvePath(folder, wanted);

@@ -1,10 +1,10 @@
 import type { DependencyLayer } from "./dependency-layer.ts";
-import { isObject, type JsonObject } from "./manifest-text.ts";
+import { isJsonObject, type JsonObject } from "./manifest-text.ts";
 
-export type JavascriptManager = "npm" | "pnpm" | "yarn" | "bun";
+export type JavascriptPackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 interface ToolRequest {
-  readonly manager: JavascriptManager;
+  readonly manager: JavascriptPackageManager;
   /** The value of `packageManager` in the manifest, such as `pnpm@9.1.0+sha512…`; "" if there is none. */
   readonly wanted: string;
   /** The text of the lockfile; undefined if there is no lockfile. */
@@ -19,7 +19,7 @@ interface ToolRequest {
  * Returns shell lines that install the project's package manager, and shell lines that install packages with it.
  */
 export function renderJavascriptInstall(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
-  const calls: Readonly<Record<JavascriptManager, (request: ToolRequest) => Call>> = {
+  const calls: Readonly<Record<JavascriptPackageManager, (request: ToolRequest) => Call>> = {
     npm: callNpm,
     pnpm: callPnpm,
     yarn: callYarn,
@@ -112,7 +112,7 @@ function callBun({ wanted, ignoreScripts }: ToolRequest): Call {
  * Returns the exact version that `packageManager` pins for this package manager, or null. The text is matched strictly,
  * because the version goes into a shell line.
  */
-function pinned(manager: JavascriptManager, wanted: string): string | null {
+function pinned(manager: JavascriptPackageManager, wanted: string): string | null {
   const [, name, version] =
     /^([a-z]+)@(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?$/.exec(wanted) ?? [];
   return name === manager && version !== undefined ? version : null;
@@ -166,7 +166,7 @@ function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
 function hasOwnScripts({ scripts }: JsonObject): boolean {
   const harmless = new RegExp(needsNoSources);
   return ownScripts.some((name) => {
-    const script = isObject(scripts) ? scripts[name] : undefined;
+    const script = isJsonObject(scripts) ? scripts[name] : undefined;
     return typeof script === "string" && !harmless.test(script);
   });
 }

@@ -1,25 +1,25 @@
-import { pathPattern } from "../path-pattern.ts";
-import { cleanPath } from "../tree-path.ts";
+import { compilePathPattern } from "../path-pattern.ts";
+import { normalizePath } from "../tree-path.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Parses a JSON object; returns null if the text is anything else. */
-export function parseObject(text: string | undefined): JsonObject | null {
+export function parseJsonObject(text: string | undefined): JsonObject | null {
   try {
     const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
-    return isObject(value) ? value : null;
+    return isJsonObject(value) ? value : null;
   } catch {
     // The caller reports invalid JSON, because it knows the file's name.
     return null;
   }
 }
 
-export function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the strings in a list; an empty list if the value is no list. */
-export function stringsIn(value: unknown): string[] {
+export function stringItemsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
@@ -30,7 +30,7 @@ export interface TomlSection {
 }
 
 /** Splits a TOML file into its sections. This is enough to find a few keys, but it is not a full parser. */
-export function tomlSections(text: string): TomlSection[] {
+export function parseTomlSections(text: string): TomlSection[] {
   const sections: { name: string; lines: string[] }[] = [{ name: "", lines: [] }];
   for (const line of text.split("\n")) {
     const trimmed = line.trim();
@@ -42,24 +42,24 @@ export function tomlSections(text: string): TomlSection[] {
 }
 
 /** Returns the strings in the list of a TOML key. The list may have several lines. */
-export function tomlList(body: string, key: string): string[] {
+export function readTomlList(body: string, key: string): string[] {
   const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
-  return quotedTexts(list);
+  return findQuotedStrings(list);
 }
 
 /** Returns the string of a TOML key that starts a line. */
-export function tomlText(body: string, key: string): string | undefined {
+export function readTomlString(body: string, key: string): string | undefined {
   return new RegExp(`^${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(body)?.[1];
 }
 
-export function quotedTexts(text: string): string[] {
+export function findQuotedStrings(text: string): string[] {
   return [...text.matchAll(/"([^"\n]*)"|'([^'\n]*)'/g)].map(([, double, single]) => double ?? single ?? "");
 }
 
 /**
  * Returns the plain strings of a top-level list in a YAML file. The list may have block style or flow style.
  */
-export function yamlList(text: string, key: string): string[] {
+export function readYamlList(text: string, key: string): string[] {
   const lines = text.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`${key}:`));
   if (start < 0) return [];
@@ -86,12 +86,12 @@ function unquoted(text: string): string {
  * Returns a function that tells whether a list of workspace patterns includes a folder. The last matching pattern
  * decides; a pattern with `!` excludes.
  */
-export function workspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
+export function createWorkspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
   const rules = patterns.slice(0, 200).flatMap((pattern) => {
     const includes = !pattern.startsWith("!");
     return withoutBraces(includes ? pattern : pattern.slice(1)).map((plain) => ({
       includes,
-      matches: pathPattern(cleanPath(plain)),
+      matches: compilePathPattern(normalizePath(plain)),
     }));
   });
   return (folder) =>

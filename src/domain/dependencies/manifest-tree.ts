@@ -1,8 +1,13 @@
 import { formatCount } from "../count-of.ts";
 import { compileDockerIgnore } from "../docker-ignore.ts";
 import { findSecretInManifest, findSecretPathReason } from "../secret-files.ts";
-import { baseNameOf, compareByDepth, folderOf, isBelow } from "../tree-path.ts";
-import { type DependencyLayer, type LayerFindings, type LeftOutPath, maxLayers } from "./dependency-layer.ts";
+import { baseNameOf, compareByDepth, isPathBelow, parentFolderOf } from "../tree-path.ts";
+import {
+  type DependencyLayer,
+  type DependencyLayerFindings,
+  type LeftOutPath,
+  maxLayers,
+} from "./dependency-layer.ts";
 
 /**
  * The files of a commit as the detectors of layers see them: the manifests that are not ignored, secret or
@@ -62,7 +67,7 @@ function isManifest(path: string): boolean {
  * Returns a commit's manifests for the detectors of layers. `leftOut` lists the manifests that detectors do
  * not see, with the reasons.
  */
-export function manifestTree({ paths, readText }: CommitFiles): {
+export function createManifestTree({ paths, readText }: CommitFiles): {
   tree: ManifestTree;
   leftOut: LeftOutPath[];
 } {
@@ -88,11 +93,11 @@ export function manifestTree({ paths, readText }: CommitFiles): {
     tracks: (path) => tracked.has(path),
     readText: (path) => (present.has(path) ? readText(path) : undefined),
     foldersWith: (...wanted) =>
-      [...new Set(manifests.filter((path) => wanted.includes(baseNameOf(path))).map(folderOf))].sort(
+      [...new Set(manifests.filter((path) => wanted.includes(baseNameOf(path))).map(parentFolderOf))].sort(
         compareByDepth,
       ),
-    manifestsBelow: (folder) => manifests.filter((path) => isBelow(folder, path)),
-    trackedBelow: (folder) => paths.filter((path) => isBelow(folder, path)),
+    manifestsBelow: (folder) => manifests.filter((path) => isPathBelow(folder, path)),
+    trackedBelow: (folder) => paths.filter((path) => isPathBelow(folder, path)),
   };
   return { tree, leftOut };
 }
@@ -118,7 +123,7 @@ function reasonToLeaveOut(
  * - a path that gets no layer, with the reason
  * - null if the folder needs no layer
  */
-export type FolderVerdict =
+export type FolderLayerVerdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
   | LeftOutPath
   | null;
@@ -129,8 +134,8 @@ export type FolderVerdict =
  */
 export function findLayersByFolder(
   folders: readonly string[],
-  judge: (folder: string) => FolderVerdict,
-): LayerFindings {
+  judge: (folder: string) => FolderLayerVerdict,
+): DependencyLayerFindings {
   const layers: DependencyLayer[] = [];
   const leftOut: LeftOutPath[] = [];
   const covered = new Set<string>();

@@ -1,20 +1,20 @@
-import { folderOf, joinPath, resolvePath } from "../tree-path.ts";
-import { createDependencyLayer, type LayerFindings, renderAptInstall } from "./dependency-layer.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { joinPath, parentFolderOf, resolvePath } from "../tree-path.ts";
+import { createDependencyLayer, type DependencyLayerFindings, renderAptInstall } from "./dependency-layer.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headless")];
 
 /** Finds the dependency layers of Maven projects. A layer covers a root `pom.xml` and its modules. */
-export function findMavenLayers(tree: ManifestTree): LayerFindings {
+export function findMavenLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
 
-function judge(tree: ManifestTree, folder: string): FolderVerdict {
+function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const path = joinPath(folder, "pom.xml");
   const poms = new Set([path]);
   for (const pom of poms) {
     for (const name of elements(tree.readText(pom) ?? "", "module")) {
-      const target = resolvePath(folderOf(pom), name);
+      const target = resolvePath(parentFolderOf(pom), name);
       const module = target?.endsWith(".xml") ? target : joinPath(target ?? "..", "pom.xml");
       if (!tree.has(module))
         return { path: pom, reason: `git does not track the module ${name.slice(0, 100)}` };
@@ -32,7 +32,7 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
       reason: "the module depends on another module of this repository, which is not built yet",
     };
 
-  const covers = [...poms].map(folderOf).filter((each) => each !== folder);
+  const covers = [...poms].map(parentFolderOf).filter((each) => each !== folder);
   for (const pom of poms) for (const parent of parentsOf(tree, pom)) poms.add(parent);
   const settings = ["maven.config", "extensions.xml", "jvm.config"].map((name) =>
     joinPath(folder, `.mvn/${name}`),
@@ -55,7 +55,7 @@ function judge(tree: ManifestTree, folder: string): FolderVerdict {
 function parentsOf(tree: ManifestTree, pom: string): string[] {
   const [parent] = elements(tree.readText(pom) ?? "", "parent");
   if (parent === undefined) return [];
-  const target = resolvePath(folderOf(pom), elements(parent, "relativePath")[0] ?? "../pom.xml");
+  const target = resolvePath(parentFolderOf(pom), elements(parent, "relativePath")[0] ?? "../pom.xml");
   if (target === null) return [];
   return [target, joinPath(target, "pom.xml")].filter(tree.has);
 }

@@ -1,12 +1,12 @@
-import { isBelow, joinPath } from "../tree-path.ts";
+import { isPathBelow, joinPath } from "../tree-path.ts";
 import {
   createDependencyLayer,
   type DependencyLayer,
-  type LayerFindings,
-  type LayerOptions,
+  type DependencyLayerFindings,
+  type DependencyLayerOptions,
 } from "./dependency-layer.ts";
-import { tomlList, tomlSections, tomlText, workspaceMatcher } from "./manifest-text.ts";
-import { type FolderVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { createWorkspaceMatcher, parseTomlSections, readTomlList, readTomlString } from "./manifest-text.ts";
+import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 import { readRequirements } from "./requirements.ts";
 
 const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
@@ -17,7 +17,10 @@ const environmentFolder = "/opt/venvs";
  * Finds the layers of Python projects. Each layer has its own virtual environment outside the tree, to keep
  * the tree clean. The first virtual environment is on the `PATH`.
  */
-export function findPythonLayers(tree: ManifestTree, options: LayerOptions): LayerFindings {
+export function findPythonLayers(
+  tree: ManifestTree,
+  options: DependencyLayerOptions,
+): DependencyLayerFindings {
   const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
   const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
   const uvs = found.layers.filter(({ manager }) => manager === "uv");
@@ -42,7 +45,7 @@ function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean):
   };
 }
 
-function judge(tree: ManifestTree, folder: string, options: LayerOptions): FolderVerdict {
+function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptions): FolderLayerVerdict {
   const has = (name: string): boolean => tree.has(joinPath(folder, name));
   if (has("pyproject.toml") && has("uv.lock")) return judgeUv(tree, folder, options);
   if (has("pyproject.toml") && has("poetry.lock")) return judgePoetry(tree, folder, options);
@@ -61,25 +64,29 @@ function judge(tree: ManifestTree, folder: string, options: LayerOptions): Folde
  * layer, because they are usually for the documentation.
  */
 function isProject(tree: ManifestTree, folder: string): boolean {
-  const sections = tomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
+  const sections = parseTomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
   return (
     tree.has(joinPath(folder, "requirements.txt")) ||
     sections.some(({ name }) => name === "project" || name === "tool.poetry")
   );
 }
 
-function judgeUv(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): FolderVerdict {
+function judgeUv(
+  tree: ManifestTree,
+  folder: string,
+  { ignoreScripts }: DependencyLayerOptions,
+): FolderLayerVerdict {
   const path = joinPath(folder, "pyproject.toml");
-  const sections = tomlSections(tree.readText(path) ?? "");
+  const sections = parseTomlSections(tree.readText(path) ?? "");
   const workspace = sections.find(({ name }) => name === "tool.uv.workspace")?.body;
-  const isMember = workspaceMatcher([
-    ...tomlList(workspace ?? "", "members"),
-    ...tomlList(workspace ?? "", "exclude").map((pattern) => `!${pattern}`),
+  const isMember = createWorkspaceMatcher([
+    ...readTomlList(workspace ?? "", "members"),
+    ...readTomlList(workspace ?? "", "exclude").map((pattern) => `!${pattern}`),
   ]);
   const offset = folder === "" ? 0 : folder.length + 1;
   const members = tree
     .foldersWith("pyproject.toml")
-    .filter((other) => other !== folder && isBelow(folder, other) && isMember(other.slice(offset)));
+    .filter((other) => other !== folder && isPathBelow(folder, other) && isMember(other.slice(offset)));
   const manifests = [path, ...members.map((member) => joinPath(member, "pyproject.toml"))];
   const local = manifests.find((each) => findLocalSource(tree.readText(each) ?? "", /^tool\.uv\.sources/));
   if (local)
@@ -89,7 +96,7 @@ function judgeUv(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOpt
     };
 
   const tool = sections.find(({ name }) => name === "tool.uv")?.body ?? "";
-  const [, required] = /^==\s*(\d+\.\d+\.\d+)$/.exec(tomlText(tool, "required-version") ?? "") ?? [];
+  const [, required] = /^==\s*(\d+\.\d+\.\d+)$/.exec(readTomlString(tool, "required-version") ?? "") ?? [];
   const flags = [
     workspace === undefined ? "--no-install-project" : "--all-packages --no-install-workspace",
     ignoreScripts ? "--no-build" : "",
@@ -109,7 +116,11 @@ function judgeUv(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOpt
   };
 }
 
-function judgePoetry(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): FolderVerdict {
+function judgePoetry(
+  tree: ManifestTree,
+  folder: string,
+  { ignoreScripts }: DependencyLayerOptions,
+): FolderLayerVerdict {
   const path = joinPath(folder, "pyproject.toml");
   const lock = joinPath(folder, "poetry.lock");
   if (findLocalSource(tree.readText(path) ?? "", /^tool\.poetry\..*dependencies/))
@@ -134,7 +145,11 @@ function judgePoetry(tree: ManifestTree, folder: string, { ignoreScripts }: Laye
   };
 }
 
-function judgePip(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOptions): FolderVerdict {
+function judgePip(
+  tree: ManifestTree,
+  folder: string,
+  { ignoreScripts }: DependencyLayerOptions,
+): FolderLayerVerdict {
   const starts = ["requirements.txt", "requirements-dev.txt", "dev-requirements.txt"]
     .map((name) => joinPath(folder, name))
     .filter(tree.has);
@@ -157,9 +172,9 @@ function judgePip(tree: ManifestTree, folder: string, { ignoreScripts }: LayerOp
 
 function findLocalSource(text: string, sections: RegExp): boolean {
   if (/@\s*file:/.test(text)) return true;
-  return tomlSections(text).some(
+  return parseTomlSections(text).some(
     ({ name, body }) =>
-      sections.test(name) && (/[{,]\s*path\s*=/.test(body) || tomlText(body, "path") !== undefined),
+      sections.test(name) && (/[{,]\s*path\s*=/.test(body) || readTomlString(body, "path") !== undefined),
   );
 }
 

@@ -1,4 +1,4 @@
-import { folderOf, resolvePath } from "../tree-path.ts";
+import { parentFolderOf, resolvePath } from "../tree-path.ts";
 import type { LeftOutPath } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
@@ -19,7 +19,7 @@ export function readRequirements(
       if (isLocal(line)) return leftOut("needs a folder or an archive that the image does not contain yet");
       const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
       if (named === undefined || named.includes("://")) continue;
-      const other = resolvePath(folderOf(path), named);
+      const other = resolvePath(parentFolderOf(path), named);
       if (other === null || !tree.has(other))
         return leftOut("names a file that swarm does not copy into the image");
       files.add(other);

@@ -15,7 +15,7 @@ const bare = {
   privileged: false,
 } as const;
 
-export interface GatewayContainer {
+export interface GatewayContainerInput {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly image: string;
@@ -24,11 +24,11 @@ export interface GatewayContainer {
 }
 
 /** Returns the spec of the gateway's container, the only container of a swarm that reaches other hosts. */
-export function gatewayContainer({
+export function gatewayContainerSpec({
   socketVolume,
   volume,
   ...named
-}: GatewayContainer & { readonly volume: string }): ContainerSpec {
+}: GatewayContainerInput & { readonly volume: string }): ContainerSpec {
   return {
     ...bare,
     ...named,
@@ -50,7 +50,7 @@ export function gatewayContainer({
  * Returns the spec of a probe container. Its program tries to connect to the gateway's socket, as a worker
  * without a network does.
  */
-export function probeContainer({ socketVolume, ...named }: GatewayContainer): ContainerSpec {
+export function gatewayProbeContainerSpec({ socketVolume, ...named }: GatewayContainerInput): ContainerSpec {
   return {
     ...bare,
     ...named,

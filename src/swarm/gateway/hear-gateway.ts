@@ -1,8 +1,8 @@
 import type { BudgetLimits, CallClosed, Spending } from "../../domain/generated/gateway.ts";
 import type { ContainerRecord, Reason } from "../../domain/generated/swarm-state.ts";
-import { spendingInRecord, withDeniedRequest, withSpending } from "../../domain/metered-record.ts";
+import { meteredSpendingOf, withDeniedRequest, withMeteredSpending } from "../../domain/metered-record.ts";
 import { workerSlug } from "../../domain/slug.ts";
-import { addSpending, countBudgetTokens, largerSpending, zeroSpending } from "../../domain/spending.ts";
+import { addSpending, countBudgetTokens, maxSpending, zeroSpending } from "../../domain/spending.ts";
 import type { GatewayJournalEntry, GatewayListener } from "../../ports/gateway-line.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 
@@ -79,7 +79,7 @@ export function trackGatewayUsage(
   return {
     listener: {
       onHello({ spent, workers }) {
-        reportedTotal = largerSpending(reportedTotal, spent);
+        reportedTotal = maxSpending(reportedTotal, spent);
         for (const [slug, total] of Object.entries(workers)) raiseSpent(slug, total);
         for (const slug of watched.keys()) checkBudget(slug);
       },
@@ -88,7 +88,7 @@ export function trackGatewayUsage(
     },
     async begin() {
       for (const record of (await deps.read()).containers)
-        raiseSpent(workerSlug(record), spendingInRecord(record));
+        raiseSpent(workerSlug(record), meteredSpendingOf(record));
     },
     watch(slug, worker) {
       watched.set(slug, worker);
@@ -171,17 +171,17 @@ export function trackGatewayUsage(
           ms,
         },
       });
-      return (now) => withSpending(now, total, story === undefined ? null : { story, spent });
+      return (now) => withMeteredSpending(now, total, story === undefined ? null : { story, spent });
     });
     checkBudget(worker);
   }
 
   function raiseSpent(slug: string, total: Spending): void {
-    spentBySlug.set(slug, largerSpending(spentBySlug.get(slug) ?? zeroSpending, total));
+    spentBySlug.set(slug, maxSpending(spentBySlug.get(slug) ?? zeroSpending, total));
   }
 
   function totalSpent(): Spending {
-    return largerSpending(reportedTotal, [...spentBySlug.values()].reduce(addSpending, zeroSpending));
+    return maxSpending(reportedTotal, [...spentBySlug.values()].reduce(addSpending, zeroSpending));
   }
 
   function checkBudget(slug: string): void {

@@ -16,7 +16,7 @@ import type {
 } from "./gateway-deps.ts";
 import { trackGatewayUsage } from "./hear-gateway.ts";
 import { knownModels } from "./known-models.ts";
-import { ensureGateway, probeTransport } from "./stand-up-gateway.ts";
+import { ensureGateway, probeGatewayTransport } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
 /** The owner's handle for a swarm's gateway. */
@@ -167,7 +167,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     const connection = deps.connect(names.container, { ...listener, ensureRunning }, deps.signal);
     try {
       await handOver(connection, admitMs);
-      const found = road ?? (await probeTransport(deps, deps.signal));
+      const found = road ?? (await probeGatewayTransport(deps, deps.signal));
       const record = { secret: fresh.secret, road: found, runtime: deps.runtime };
       if (road === null) await deps.record.keep(record);
       await deps.update((state) => ({ ...state, gateway: { road: found } }));

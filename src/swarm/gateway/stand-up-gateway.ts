@@ -1,7 +1,7 @@
 import { SwarmError } from "../../domain/errors.ts";
 import { gatewayNames } from "../../domain/gateway-names.ts";
 import { labels } from "../../ports/engine.ts";
-import { gatewayContainer, probeContainer } from "./gateway-container.ts";
+import { gatewayContainerSpec, gatewayProbeContainerSpec } from "./gateway-container.ts";
 import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 
 /** Returns the labels of a gateway's containers, volumes and networks. */
@@ -35,7 +35,7 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
     for (const volume of [names.journalVolume, names.socketVolume])
       await volumes.create(volume, marks, signal);
     ({ id } = await containers.create(
-      gatewayContainer({
+      gatewayContainerSpec({
         ...{ name: names.container, labels: marks, image: deps.image(), runtime: deps.ownRuntime },
         ...{ volume: names.journalVolume, socketVolume: names.socketVolume },
       }),
@@ -50,7 +50,10 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
  * Probes whether a sandbox without a network reaches the gateway's socket. The probe container has the
  * workers' runtime, because the answer depends on the runtime.
  */
-export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Promise<GatewayTransport> {
+export async function probeGatewayTransport(
+  deps: GatewayDeps,
+  signal: AbortSignal,
+): Promise<GatewayTransport> {
   const { containers, image, runtime } = deps;
   const { container, socketVolume } = gatewayNames(deps);
   const name = container.replace(/\.gateway$/, ".knock");
@@ -58,7 +61,7 @@ export async function probeTransport(deps: GatewayDeps, signal: AbortSignal): Pr
     // Removes the probe container of a killed owner, which would only repeat its old result.
     await containers.remove(name, signal);
     const { id } = await containers.create(
-      probeContainer({
+      gatewayProbeContainerSpec({
         name,
         labels: gatewayLabels(deps),
         image: image(),
