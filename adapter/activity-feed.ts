@@ -3,8 +3,8 @@ import type { ActivityKind } from "../src/domain/generated/acp.ts";
 
 const minIntervalMs = 250;
 /**
- * The maximum number of characters of an activity's summary that the feed reads, since an agent may send a
- * whole file.
+ * The maximum number of characters that the feed reads from the summary of an activity. The limit is needed
+ * because an agent may put a whole file into a summary.
  */
 const maxReadLength = 4_000;
 
@@ -15,12 +15,12 @@ interface StoryActivity {
 }
 
 /**
- * Publishes the agent's activities for people, at most four per second. If more arrive, publishes only the
- * newest.
+ * Publishes descriptions of what the agent does, for people to read, at most four per second. If more arrive,
+ * publishes only the newest.
  */
 export interface ActivityFeed {
   report(activity: StoryActivity): void;
-  /** Publishes the newest unpublished activity at once, instead of after the minimum interval. */
+  /** Publishes the newest unpublished activity at once, without waiting for the minimum interval to end. */
   flush(): void;
 }
 

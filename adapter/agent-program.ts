@@ -3,18 +3,21 @@ import { type AgentUserCommand, signalProcessGroup, startAsAgent, waitForProgram
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
-/** The maximum length of one line of an agent's output, in bytes; agents put whole files on one line. */
+/**
+ * The maximum length of one line of an agent's output, in bytes. The limit is high because agents may write a
+ * whole file as one line.
+ */
 const maxLineLength = 8 << 20;
 const maxStderrTail = 2_000;
 /**
- * How long, in milliseconds, processes that a program started may keep its output pipe open after the program
- * exits.
+ * The maximum time, in milliseconds, to wait for the output pipe to close after the agent's program has
+ * exited. Other processes that the program started may hold the pipe open.
  */
 const pipeGraceMs = 200;
 
 /**
- * Starts an agent's program. `onBytes` gets each chunk of its stdout before the lines of the chunk appear in
- * `lines`.
+ * Starts an agent's program. `onBytes` gets each chunk of the program's stdout before `lines` yields the
+ * lines in that chunk.
  */
 export function startAgentProgram(
   command: AgentUserCommand,

@@ -16,11 +16,11 @@ export interface TurnDeps {
   readonly clock: PauseAwareClock;
   readonly processes: ProcessWatch;
   readonly agent: Agent;
-  /** The complete environment variables of the agent's programs. */
+  /** Returns all environment variables for the agent's programs. */
   readonly env: () => Readonly<Record<string, string>>;
   readonly conversation: TurnSandbox["conversation"];
   readonly limits: IdleLimits;
-  /** The grace period between the request to stop the agent and its kill, in milliseconds. */
+  /** Returns the time, in milliseconds, that the agent has to stop by itself before the adapter kills it. */
   readonly graceMs: () => number;
   readonly report: (activity: AgentActivity) => void;
   readonly reportUsage: (usage: TurnUsage) => void;
@@ -29,8 +29,8 @@ export interface TurnDeps {
 }
 
 /**
- * How a turn ended. `TurnEnd`: the agent ended it or failed. The adapter adds two cases: the sandbox ran out
- * of memory or processes, or the adapter interrupted the turn.
+ * How a turn ended: by the agent (`TurnEnd`), because the sandbox ran out of memory or processes, or because
+ * the adapter interrupted the turn.
  */
 export type SupervisedTurnEnd =
   | TurnEnd
@@ -45,8 +45,8 @@ export type SupervisedTurnEnd =
 const askOutputBytes = 200_000;
 
 /**
- * Runs one turn of an agent. Kills the agent if it hangs, and stops it when `signal` aborts. Leaves no
- * process of the agent's user behind.
+ * Runs one turn of an agent. Kills the agent if it hangs, stops it when `signal` aborts, and leaves no
+ * process of the agent's Linux user behind.
  */
 export async function runTurn(
   deps: TurnDeps,
@@ -107,8 +107,8 @@ export async function runTurn(
 }
 
 /**
- * Ends all processes of the agent's user after `stop` aborts: with SIGTERM at half of the grace period, and
- * with SIGKILL at its end. Sends no further signal once it is disposed.
+ * Ends all processes of the agent's Linux user after `stop` aborts: with SIGTERM after half of the grace
+ * period, and with SIGKILL at its end. Sends no signal after disposal of the returned object.
  */
 function killAfterGrace(clock: PauseAwareClock, stop: AbortSignal, graceMs: () => number): AsyncDisposable {
   let ending = Promise.resolve();
@@ -174,8 +174,8 @@ function toolsFor(
 }
 
 /**
- * Checks whether the image contains the agent's program (`isThere`), and asks the program for its version.
- * `version` is null if the program reports none.
+ * Returns whether the image contains the agent's program (`isThere`), and the version that the program
+ * reports. `version` is null if the program reports none.
  */
 export async function findAgentVersion(
   agent: Agent,

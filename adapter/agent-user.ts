@@ -6,12 +6,15 @@ import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./e
 import { countOomKills } from "./out-of-memory.ts";
 import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
 
-/** The user and group IDs of the sandbox's unprivileged user, which runs agents, checks and git. */
+/**
+ * The user and group IDs of the sandbox's unprivileged Linux user. This user runs the agents, the checks and
+ * git.
+ */
 const agentIds = { uid: 1000, gid: 1000 } as const;
 
 /**
- * A shell script that runs a program with the lowest CPU priority and as the OOM killer's first choice, so that the
- * supervisor survives.
+ * A shell script that runs a program with the lowest CPU priority. It also makes the program the first choice
+ * of the OOM killer, so that the adapter survives.
  */
 const withLowPriority =
   'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
@@ -25,8 +28,8 @@ export interface AgentUserCommand {
 }
 
 /**
- * Starts a program as the agent's user, in a new process group. Sets the user before it enters the folder,
- * because root may not enter the agent's folders.
+ * Starts a program as the agent's Linux user, in a new process group. Switches to this user before it enters
+ * the work folder, because root may lack access to the agent's folders.
  */
 export function startAsAgent({ command, env, folder }: AgentUserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
@@ -49,20 +52,29 @@ export interface RunAsAgentResult extends EndedProgram {
 
 export interface RunAsAgentOptions extends AgentUserCommand {
   readonly input?: string | AsyncIterable<Uint8Array>;
-  /** The maximum number of characters to keep of stdout and of stderr; the middle of a longer output is left out. */
+  /**
+   * The maximum number of characters to keep of stdout, and of stderr. If the output is longer, its middle is
+   * left out.
+   */
   readonly maxOutputLength?: number;
   /** Called with each chunk of the program's stdout. */
   readonly onOutput?: (bytes: Buffer) => void;
   /**
-   * Aborts with `TimeLimitReached` at the end of the program's time limit, or with another reason when all
-   * work stops.
+   * Aborts when the program must end: with `TimeLimitReached` at the program's time limit, or with another
+   * reason when the adapter stops all work.
    */
   readonly deadline?: AbortSignal;
-  /** Whether to return when the program exits, even if processes that it started still hold its output pipes. */
+  /**
+   * Whether to return as soon as the program exits, without waiting for processes that it started and that
+   * still hold its output pipes open.
+   */
   readonly returnsOnExit?: boolean;
 }
 
-/** Runs a program as the agent's user to its end. Kills the program's process group when `deadline` or `signal` aborts. */
+/**
+ * Runs a program as the agent's Linux user and waits until it ends. Kills the program's process group when
+ * `deadline` or `signal` aborts.
+ */
 export async function runAsAgent(run: RunAsAgentOptions, signal?: AbortSignal): Promise<RunAsAgentResult> {
   const { input, maxOutputLength = 1_000_000, onOutput, deadline, returnsOnExit = false } = run;
   // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
@@ -89,7 +101,10 @@ export async function runAsAgent(run: RunAsAgentOptions, signal?: AbortSignal): 
   };
 }
 
-/** Kills a program's process group as soon as one of the signals aborts. Stops listening to the signals when disposed. */
+/**
+ * Kills a program's process group as soon as one of the given signals aborts. Disposal of the returned object
+ * removes the listeners.
+ */
 export function killProcessGroupOnAbort(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
@@ -144,13 +159,14 @@ function drained(stream: NodeJS.EventEmitter): Promise<void> {
 }
 
 /**
- * How long, in milliseconds, other processes may keep a program's output pipes open after the program exits.
+ * The maximum time, in milliseconds, to wait for a program's output pipes to close after the program exits.
+ * Other processes may hold the pipes open.
  */
 const pipeGraceMs = 200;
 
 /**
- * Resolves with how a program ended. Waits for its output pipes to close, but at most `pipeGraceMs` after its
- * exit.
+ * Resolves with the exit code or the signal with which a program ended. Waits for the program's output pipes
+ * to close, but at most `pipeGraceMs` after its exit.
  */
 export function waitForProgramEnd(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
@@ -167,7 +183,10 @@ export function waitForProgramEnd(child: ChildProcess): Promise<ProgramEnd> {
   });
 }
 
-/** Resolves with how a program ended, when it has exited and its output pipes are closed. */
+/**
+ * Resolves with the exit code or the signal with which a program ended, when the program has exited and its
+ * output pipes are closed.
+ */
 function closeOf(child: ChildProcess): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     child.once("error", (error) => resolve(notBegun(error)));
@@ -185,7 +204,7 @@ function notBegun(error: Error): ProgramEnd {
   return { kind: "not-begun", why: error.message };
 }
 
-/** Sends a signal to a process group; a group that is already gone is no error. */
+/** Sends a signal to a process group. Does nothing if the group no longer exists. */
 export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
   if (pid === undefined) return;
   try {
@@ -195,7 +214,7 @@ export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signa
   }
 }
 
-/** A process of the agent's user, with figures from `/proc`. */
+/** A process of the agent's Linux user, with its CPU time, threads and memory as read from `/proc`. */
 export interface AgentUserProcess {
   readonly pid: number;
   readonly rssBytes: number;
@@ -207,7 +226,7 @@ export interface AgentUserProcess {
 const tickMs = 10;
 const pageBytes = 4096;
 
-/** Finds all processes of the agent's user, except zombies. */
+/** Finds all processes of the agent's Linux user, except zombies. */
 export async function findAgentProcesses(): Promise<AgentUserProcess[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));
@@ -231,11 +250,14 @@ async function readProcess(pid: string): Promise<AgentUserProcess | null> {
   };
 }
 
-/** The time limit of the first killer program, in milliseconds. Each further killer gets more time. */
+/**
+ * The time limit of the first program that kills the agent's processes, in milliseconds. If that program is
+ * late, the adapter starts another with a longer limit.
+ */
 const killerMs = 500;
 const killEverything = `for _ in ${"x ".repeat(killSignalCount)}; do kill -s KILL -- -1; done`;
 
-/** Kills every process of the agent's user. */
+/** Kills every process of the agent's Linux user. */
 export function killAgentProcesses(): Promise<void> {
   return killAllProcessesOfUser({
     startKiller,
@@ -246,8 +268,8 @@ export function killAgentProcesses(): Promise<void> {
 }
 
 /**
- * Starts a program that kills all processes of the agent's user. The program runs as that user, so it cannot
- * kill processes of other users. The agent's processes can stop it.
+ * Starts a program that kills all processes of the agent's Linux user. The program runs as that user, so it
+ * cannot kill other users' processes, but the agent's processes can stop it.
  */
 function startKiller(): KillerProcess {
   // `setpriv` changes the user after the exec. With Node's `uid` option, the agent could stop the child before its exec,
@@ -260,12 +282,12 @@ function startKiller(): KillerProcess {
   return { exited: waitForProgramEnd(killer), end: () => void killer.kill("SIGKILL") };
 }
 
-/** Sends SIGTERM to every process of the agent's user. */
+/** Sends SIGTERM to every process of the agent's Linux user. */
 export async function terminateAgentProcesses(): Promise<void> {
   for (const { pid } of await findAgentProcesses()) signalProcess(pid, "SIGTERM");
 }
 
-/** Sends a signal to a process; a process that is already gone is no error. */
+/** Sends a signal to a process. Does nothing if the process no longer exists. */
 function signalProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
   try {
     process.kill(pid, signal);

@@ -1,6 +1,9 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
-/** Thrown when no story can continue. The supervisor then journals an `error` message with this code and exits with 2. */
+/**
+ * Thrown when the worker cannot carry out any story. The supervisor then writes an `error` message with this
+ * code to the journal, and exits with 2.
+ */
 export class FatalWorkerError extends Error {
   readonly code: WorkerErrorCode;
 

@@ -28,23 +28,23 @@ export interface StoryExecutionDeps {
   readonly swarmId: string;
   readonly author: CommitAuthor;
   readonly limits: ReturnType<typeof limitsWithDefaults>;
-  /** The environment variables of checks and of git, without credentials. */
+  /** The environment variables for the checks and for git. They contain no credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly runTurn: (turn: AgentTurn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
   readonly appendToJournal: (message: NewJournalMessage) => Promise<unknown>;
   /**
-   * Returns the ID of a story's conversation with the agent. Returns undefined if the story has none, or if
-   * the ID contains unsafe characters.
+   * Returns the ID of the agent's conversation about a story. Returns undefined if there is none, or if the
+   * ID contains unsafe characters.
    */
   readonly conversationOf: (storyId: string) => string | undefined;
   readonly snapshot: (storyId: string) => Promise<void>;
-  /** Rebuilds the workspace at a commit from the bundles on the adapter's volume. */
+  /** Rebuilds the workspace at the given commit from the git bundles on the adapter's volume. */
   readonly rebuild: (good: LastGoodCommit) => Promise<void>;
 }
 
 /**
- * The last commit that contains only completed stories. If a story fails, the adapter resets the branch to
- * this commit. `bundle` is the bundle that contains the commit; null for the base commit.
+ * The last commit that contains only completed stories, to which the adapter resets the task's branch if a
+ * story fails. `bundle` names the git bundle with this commit; null for the base commit.
  */
 export interface LastGoodCommit {
   readonly commit: string;
@@ -53,20 +53,23 @@ export interface LastGoodCommit {
 
 export interface StoryToRun {
   readonly story: UserStory;
-  /** The branch tip when the story was first started. */
+  /** The tip of the task's branch when the story was first started. */
   readonly startCommit: string;
   /**
-   * The last commit that contains only completed stories. If this story fails, the adapter resets the branch
-   * to it.
+   * The last commit that contains only completed stories. If this story fails, the adapter resets the task's
+   * branch to that commit.
    */
   readonly lastGoodCommit: string;
   readonly lastGoodBundle: string | null;
-  /** Whether an earlier run of the adapter started this story and did not finish it. */
+  /** Whether an earlier adapter process started this story and did not finish it. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStory[];
 }
 
-/** How a story ended. `scope` is `worker` if every other story of this worker would fail for the same reason. */
+/**
+ * How a story ended. For a failure, `scope` is `worker` if the worker's other stories would fail for the same
+ * reason.
+ */
 export type StoryEnd =
   | {
       readonly kind: "completed";
@@ -81,7 +84,10 @@ export type StoryEnd =
       readonly scope: "story" | "worker";
     };
 
-/** The reason why a story failed. `scope` is `worker` if every other story of this worker would fail for the same reason. */
+/**
+ * The reason why a story failed. `scope` is `worker` if the worker's other stories would fail for the same
+ * reason.
+ */
 export interface StoryFailure {
   readonly code: WorkerErrorCode;
   readonly message: string;
@@ -96,8 +102,8 @@ export interface StorySuccess {
 }
 
 /**
- * Runs one story until its checks pass. If the story fails, resets the branch and returns the reason. If the task is
- * cancelled, throws the signal's reason.
+ * Runs one story until its checks pass. If the story fails, resets the task's branch and returns the reason;
+ * if the task is cancelled, throws the abort reason of `signal`.
  */
 export async function executeStory(
   deps: StoryExecutionDeps,
@@ -120,8 +126,8 @@ export async function executeStory(
 }
 
 /**
- * Runs a story within its time limit. Returns a failure if the story or the task reaches a limit. Throws if
- * the task is cancelled, so that a later run can resume the story.
+ * Runs a story within its time limit, and returns a failure if the story or the task reaches a limit. Throws
+ * if the task is cancelled, so that the adapter can resume the story later.
  */
 async function tryInTime(
   deps: StoryExecutionDeps,

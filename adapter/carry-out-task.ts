@@ -17,7 +17,10 @@ export interface TaskExecutionDeps extends StoryExecutionDeps {
 
 type CompletionPayload = Completion["payload"];
 
-/** Runs the remaining stories of the task, one after another. If the task is cancelled, throws the signal's reason. */
+/**
+ * Runs the task's unfinished stories one after another. If the task is cancelled, throws the abort reason of
+ * `signal`.
+ */
 export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal): Promise<CompletionPayload> {
   const { taskFile, history, workspace, appendToJournal, request, onStory } = deps;
   const { userStories: stories } = taskFile;
@@ -104,8 +107,8 @@ export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal):
 }
 
 /**
- * Checks out the last good commit before a story begins and returns its tree. Rebuilds the repository if git cannot
- * check it out.
+ * Checks out the last good commit before a story begins, and returns the commit's git tree. Rebuilds the
+ * repository if git cannot check out the commit.
  */
 async function startTree({ workspace, rebuild }: TaskExecutionDeps, good: LastGoodCommit): Promise<string> {
   try {
@@ -117,7 +120,10 @@ async function startTree({ workspace, rebuild }: TaskExecutionDeps, good: LastGo
   return workspace.checkOut(good.commit);
 }
 
-/** Stores all commits of the task in one bundle, and returns the bundle's description for the completion message. */
+/**
+ * Stores all commits of the task in one git bundle. Returns the description of the bundle for the completion
+ * message to the host.
+ */
 export async function bundleTaskCommits({
   paths,
   workspace,

@@ -2,8 +2,8 @@ import type { StartCommandTimeLimit } from "./git.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
 /**
- * Sets time limits for the adapter's own commands: each command has its own limit, and all commands end when the work
- * stops.
+ * Sets the time limits of the commands that the adapter runs. Each command has its own limit, and all
+ * commands end when the task stops.
  */
 export class CommandTimeLimits {
   readonly #clock: PauseAwareClock;
@@ -22,7 +22,10 @@ export class CommandTimeLimits {
     };
   }
 
-  /** Allows new commands after the work has stopped, and ends them all after `ms` milliseconds. */
+  /**
+   * Lets the adapter run further commands after the task has stopped, but ends them all after `ms`
+   * milliseconds.
+   */
   extend(ms: number): Disposable {
     const last = this.#clock.after(ms);
     this.#until = last.signal;

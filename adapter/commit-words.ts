@@ -3,15 +3,16 @@ import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import type { UserStory } from "../src/domain/generated/tasks.ts";
 
 /**
- * The committer of all commits. Its name and email also replace those of the author that git would refuse.
+ * The committer of all commits that the adapter makes. Its name or email also replaces an author's name or
+ * email that git would refuse.
  */
 const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 
 /**
- * Returns the commit message of a completed story. Puts each title on one line, because git could read a second line
- * as a trailer.
+ * Returns the commit message of a completed story. Puts every title on one line, because git could read a
+ * second line as a trailer.
  */
 export function storyCommitMessage(
   { id, title }: Titled,
@@ -25,14 +26,14 @@ export function storyCommitMessage(
   return `${sanitizeToOneLine(title, id)}\n\n${trailers.join("\n")}\n`;
 }
 
-/** Returns the commit message for the unfinished work of a failed story. */
+/** Returns the message of the commit that keeps a failed story's unfinished work. */
 export function unfinishedWorkCommitMessage({ id, title }: Titled, code: string): string {
   return `Unfinished: ${id} ${sanitizeToOneLine(title, "")}`.trimEnd().concat(`\n\n${code}\n`);
 }
 
 /**
- * Returns git's environment variables for author and committer. Replaces an author's name or email that git
- * would refuse, and removes NUL bytes.
+ * Returns the environment variables that set git's author and committer. Removes NUL bytes, and replaces an
+ * author's name or email that git would refuse.
  */
 export function gitAuthorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
@@ -42,8 +43,8 @@ export function gitAuthorVariables({ name, email }: CommitAuthor): Record<string
 }
 
 /**
- * Returns the text on one line. Returns `otherwise` if git would refuse the text because it strips all of its
- * characters.
+ * Returns the given name on one line. Returns `otherwise` if git would refuse the name because it consists
+ * only of characters that git strips.
  */
 function named(text: string, otherwise: string): string {
   const name = sanitizeToOneLine(text, otherwise);

@@ -10,7 +10,10 @@ import type { PauseAwareClock } from "./work-clock.ts";
 export interface HostInboxDeps {
   readonly status: SupervisorStatus;
   readonly journal: Journal;
-  /** The task request that an earlier run on this volume accepted, in canonical form; null if there was none. */
+  /**
+   * The task request that an earlier adapter process on this volume accepted, in canonical form; null if
+   * there was none.
+   */
   readonly acceptedRequest: string | null;
   readonly clock: PauseAwareClock;
   readonly onCancel: (cancel: Cancel["payload"]) => void;
@@ -18,22 +21,28 @@ export interface HostInboxDeps {
 }
 
 /**
- * The inbox for messages from the host. The host may send a request or a cancel several times, over any number of
- * connections.
+ * Receives the host's messages. The host may send the same request or cancellation several times, over any
+ * number of connections.
  */
 export interface HostInbox {
   readonly receive: (message: unknown, listener: Pick<JournalClient, "send">) => void;
-  /** Resolves with the accepted task request, or with null if `signal` aborts first. Rejects if the request is invalid. */
+  /**
+   * Resolves with the task request when it is accepted, or with null if `signal` aborts first. Rejects if the
+   * request is invalid.
+   */
   waitForRequest(signal: AbortSignal): Promise<TaskRequestPayload | null>;
-  /** Resolves when the host has acknowledged all messages up to `seq`, or when `signal` aborts. */
+  /**
+   * Resolves when the host has acknowledged all messages up to the one with number `seq`, or when `signal`
+   * aborts.
+   */
   waitForAck(seq: number, signal: AbortSignal): Promise<void>;
-  /** Returns the newest credentials from the host, which are only in memory. */
+  /** Returns the newest credentials that the host has sent. They are kept only in memory. */
   readonly credentials: () => Readonly<Record<string, string>>;
 }
 
 /**
- * The maximum nesting depth of a message. Task files and scripts need less. The limit protects recursive
- * functions that compare and write messages.
+ * The maximum nesting depth of a JSON message from the host. The limit prevents stack overflows in recursive
+ * functions; valid task files and scripts need less.
  */
 const maxDepth = 64;
 

@@ -12,8 +12,8 @@ interface DiskUse {
 const kibi = 1024;
 
 /**
- * Measures the disk use of the agent's files. Runs `du` as the agent's user, because root may not read these folders.
- * Returns null if the measurement failed.
+ * Measures the disk use of the agent's files; returns null if the measurement fails. Runs `du` as the agent's
+ * Linux user, because root may lack access to the folders.
  */
 async function measureDisk(
   { workspace, home }: SandboxPaths,
@@ -36,13 +36,16 @@ async function measureDisk(
 
 export interface UsedBytesSample {
   readonly atMs: number;
-  /** The used bytes of all file systems that the agent writes to; the agent's files are a part of them. */
+  /**
+   * The number of used bytes on all file systems that the agent writes to. Includes files that are not the
+   * agent's.
+   */
   readonly usedBytes: number;
 }
 
 /**
- * Reads how many bytes are used on the file systems of the workspace and the home folder. If both folders are
- * on one file system, it counts twice; the next measurement then only comes earlier.
+ * Reads the number of used bytes on the file systems of the workspace and of the home folder. Counts a file
+ * system twice if it holds both folders; the next measurement then starts earlier than necessary.
  */
 async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedBytesSample> {
   const systems = await Promise.all([statfs(workspace), statfs(home)]);
@@ -50,26 +53,23 @@ async function readUsedBytes({ workspace, home }: SandboxPaths): Promise<UsedByt
   return { atMs: performance.now(), usedBytes: used.reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/**
- * The result of a measurement of the agent's files. `usedBytes` is the value from just before the
- * measurement.
- */
+/** The result of a measurement of the agent's files. `usedBytes` was read just before the measurement. */
 export interface DiskMeasurement extends UsedBytesSample {
   readonly tookMs: number;
-  /** The number of bytes by which the agent's files can grow until they reach the first limit. */
+  /** The number of bytes that the agent's files can still grow before they reach a limit. */
   readonly bytesUntilLimit: number;
 }
 
 const maxMs = 20_000;
 /**
- * The minimum interval between measurements, as a multiple of a measurement's duration: constant measuring would
- * itself load the disk.
+ * The minimum interval between two measurements, as a multiple of the last measurement's duration. The
+ * interval keeps measurements from loading the disk all the time.
  */
 const intervalPerDuration = 4;
 
 /**
- * Whether the agent's files are due for a measurement. A measurement is slow because it reads every folder,
- * so the used bytes of the file systems decide when it is needed.
+ * Whether the adapter must measure the agent's files now. Each measurement reads every folder and is slow, so
+ * this function estimates the files' growth from the file systems' used bytes.
  */
 export function isDiskMeasurementDue(
   last: DiskMeasurement | null,
@@ -85,9 +85,9 @@ export function isDiskMeasurementDue(
   return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
-/** The interval, in milliseconds, at which the caller checks the disk. */
+/** The interval, in milliseconds, at which the caller of `watchDisk` checks the disk. */
 export const diskCheckIntervalMs = 1_000;
-/** The minimum free disk space, in bytes, that the adapter needs to export the agent's work. */
+/** The free disk space, in bytes, that the adapter needs to store the agent's work in a git bundle. */
 const minFreeBytes = 16 << 20;
 
 export interface DiskWatchOptions {
@@ -97,13 +97,13 @@ export interface DiskWatchOptions {
   readonly signal: AbortSignal;
   /** Called after each measurement with the total size of the agent's files. */
   readonly onMeasured: (totalBytes: number) => void;
-  /** Called if the disk is nearly full or the agent's files exceed a limit. */
+  /** Called if the disk is nearly full, or if the agent's files exceed a limit. */
   readonly onTooFull: (message: string) => void;
 }
 
 /**
- * Returns a function that checks the disk. Each call reads the used bytes of the file systems, and measures the
- * agent's files only if they could be near a limit.
+ * Returns a function that checks the disk use. It reads the file systems' used bytes in each call, but
+ * measures the agent's files only if they could be near a limit.
  */
 export function watchDisk({
   paths,

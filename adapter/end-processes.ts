@@ -5,40 +5,42 @@ const lookAgainMs = 20;
 const unkillableMs = 60_000;
 const lastResortMs = 3_000;
 /**
- * Replaces `lastResortMs` while the process list is empty. The killer may then only be slow, because of a
- * busy machine or a fork bomb.
+ * How long to wait, in milliseconds, before killing all processes as root if no process of the agent is
+ * listed. Longer than `lastResortMs`, since the helper program may only be slow, because of a busy machine or
+ * a fork bomb.
  */
 const lastResortUnseenMs = 15_000;
 const maxKillerMs = 4_000;
 /**
- * How many times in a row to signal all processes. On some kernels, one signal to all processes misses some,
- * and these could fork.
+ * How many times in a row to send SIGKILL to all processes. On some kernels, a single kill of all processes
+ * misses some, which could then fork.
  */
 export const killSignalCount = 10;
 
-/** A running program that kills all processes of a user except itself. */
+/** A running helper program that kills all processes of a user except itself. */
 export interface KillerProcess {
   readonly exited: Promise<ProgramEnd>;
-  /** Ends this killer. */
+  /** Kills the helper program itself. */
   readonly end: () => void;
 }
 
 export interface KillProcessesDeps {
   readonly startKiller: () => KillerProcess;
   readonly findProcesses: () => Promise<readonly { readonly pid: number }[]>;
-  /** Kills the process with this ID; −1 kills all processes except the caller and the process with ID 1. */
+  /**
+   * Kills the process with this ID. With −1, kills all processes except the caller and the process with ID 1.
+   */
   readonly killProcess: (pid: number) => void;
   /**
-   * The time limit of the first killer, in milliseconds. Doubles for each further killer, since a busy
-   * machine starts programs slowly.
+   * The time limit of the first helper program that kills the processes, in milliseconds. Doubles for each
+   * further helper, up to a maximum, because a busy machine starts programs slowly.
    */
   readonly killerMs: number;
 }
 
 /**
- * Kills all processes of a user, in any process group or session. `kill -1` signals all of them at once, so
- * that no process can escape by a fork. When this function returns, no killer is left that could kill later
- * programs.
+ * Kills all processes of a user with `kill -1` in a helper program, so that no process can escape by a fork.
+ * When this function returns, no helper is left that could kill later programs.
  */
 export async function killAllProcessesOfUser({
   startKiller,
@@ -66,8 +68,8 @@ export async function killAllProcessesOfUser({
 }
 
 /**
- * Returns whether the killer has signalled all processes. If the killer is late, ends it and waits for its
- * exit, so that it cannot kill later programs.
+ * Returns whether the helper program has sent SIGKILL to all processes. If the helper is late, ends it and
+ * waits for its exit, so that it cannot kill later programs.
  */
 async function runKiller({ exited, end }: KillerProcess, killerMs: number): Promise<boolean> {
   const late = setTimeout(end, killerMs);

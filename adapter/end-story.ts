@@ -16,8 +16,8 @@ import { GitFailure } from "./git.ts";
 import { WorkTooLargeError } from "./measure-work.ts";
 
 /**
- * Completes a story: commits the tree that the checks tested, without files that the checks created, and
- * stores the commit in a bundle.
+ * Completes a story. Commits the git tree that the checks tested, without files that the checks created, and
+ * stores the commit in a git bundle.
  */
 export async function completeStory(
   { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryExecutionDeps,
@@ -61,8 +61,8 @@ export async function completeStory(
 }
 
 /**
- * Fails a story: stores its unfinished work under a separate ref and in a separate bundle, and resets the branch to
- * the last good commit.
+ * Fails a story. Stores its unfinished work under a git ref and in a git bundle of its own, and resets the
+ * task's branch to the last good commit.
  */
 export async function failStory(
   deps: StoryExecutionDeps,
@@ -104,8 +104,8 @@ export async function failStory(
 }
 
 /**
- * Writes a tree of the work folder, without files that are too large. Returns the last commit's tree if the
- * work still exceeds a limit of the task.
+ * Writes a git tree of the work folder, but leaves out files that are too large. Returns the last commit's
+ * tree if the remaining files still exceed a limit of the task.
  */
 async function writeWhatFits(workspace: StoryExecutionDeps["workspace"]): Promise<string> {
   try {
@@ -118,8 +118,8 @@ async function writeWhatFits(workspace: StoryExecutionDeps["workspace"]): Promis
 }
 
 /**
- * Fails a story whose files exceed the limits of a task. First reports that it resets the work folder, since
- * that takes time.
+ * Fails a story whose files exceed the task's size limits. Reports the reset of the work folder before the
+ * reset starts, because it takes time.
  */
 export async function failOversizedStory(
   deps: StoryExecutionDeps,
@@ -141,8 +141,8 @@ export async function failOversizedStory(
 }
 
 /**
- * Fails a story in which git failed. If git works again, stores the unfinished work. Otherwise stores nothing
- * and rebuilds the repository for the next story.
+ * Fails a story because a git command failed. If git works again, stores the unfinished work; otherwise
+ * discards it and rebuilds the repository for the next story.
  */
 export async function failStoryAfterGitFailure(
   deps: StoryExecutionDeps,

@@ -1,6 +1,6 @@
 /**
- * Runs `work` every `ms` milliseconds, and returns a function that stops the repetition. Skips a run while
- * the previous run of `work` is in progress.
+ * Calls `work` every `ms` milliseconds, but skips a call while the previous one is in progress. Returns a
+ * function that stops the calls.
  */
 export function repeatEvery(ms: number, work: () => Promise<unknown>): () => void {
   let isBusy = false;

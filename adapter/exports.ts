@@ -8,11 +8,14 @@ import { outFolderPath, type SandboxPaths } from "./places.ts";
 import { type ProgramEnd, requireExitCode } from "./program-end.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** The maximum size of a bundle, in bytes: an agent must not fill the adapter's volume with its commits. */
+/**
+ * The maximum size of a git bundle, in bytes. The limit keeps an agent's commits from filling the adapter's
+ * volume.
+ */
 const maxBytes = 4 * 1024 ** 3;
 
 /**
- * Stores a bundle as `out/<name>`, with the commits of `ref` that are not in the base commit's history.
+ * Creates the git bundle `out/<name>` with all commits of `ref` that are not in the base commit's history.
  * Writes the file atomically and syncs it to disk.
  */
 export async function storeBundle(

@@ -1,7 +1,7 @@
 import { type RunAsAgentOptions, type RunAsAgentResult, runAsAgent } from "./agent-user.ts";
 import { describeProgramEnd, type ProgramEnd, requireExitCode } from "./program-end.ts";
 
-/** Thrown when a git command fails or exceeds its time limit. The message contains git's own error message. */
+/** Thrown when a git command fails or exceeds its time limit. The message contains git's error output. */
 export class GitFailure extends Error {
   constructor(
     args: readonly string[],
@@ -14,8 +14,8 @@ export class GitFailure extends Error {
 }
 
 /**
- * Returns git's exit code. Throws `ProgramCutOffError` if git was killed or did not start, since the
- * repository may then be intact. Throws `GitFailure` after a timeout.
+ * Returns git's exit code. Throws `GitFailure` after a timeout, and `ProgramCutOffError` if git was killed or
+ * did not start, because the repository may then be intact.
  */
 function answerOf(args: readonly string[], result: RunAsAgentResult): number {
   // Counts a timeout as a failure of git, since the repository's content can make git run forever.
@@ -24,8 +24,8 @@ function answerOf(args: readonly string[], result: RunAsAgentResult): number {
 }
 
 /**
- * Settings that override the repository's configuration, which the agent can write. They prevent git from running
- * hooks, helpers or editors.
+ * Command-line settings that override the repository's git configuration, to which the agent can write. They
+ * keep git from running hooks, helpers or editors.
  */
 const settings: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"],
@@ -56,8 +56,8 @@ const environment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Starts the time limit of one command, by default two minutes. Without a limit, git could block forever on a
- * pipe in the repository that has no writer.
+ * Starts the time limit of one command; the default is two minutes. Without a limit, git could wait forever
+ * for data from a pipe that an agent put into the repository.
  */
 export type StartCommandTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
@@ -67,23 +67,26 @@ export type GitRunOptions = Pick<RunAsAgentOptions, "input" | "maxOutputLength">
 };
 
 /**
- * Runs git in the workspace as the agent's user: root may not read the workspace, and hostile files in it must not
- * attack the supervisor.
+ * Runs git in the workspace as the agent's Linux user. Root may lack access to the workspace, and hostile
+ * files in it must not attack the adapter's supervisor, which runs as root.
  */
 export interface Git {
-  /** Runs git and returns its output without the last line break. Throws if git fails. */
+  /** Runs git and returns its stdout without the last line break. Throws if git fails. */
   run(args: readonly string[], run?: GitRunOptions): Promise<string>;
   /**
-   * Runs git and returns its output, or null if git exits with a failure. Throws if git was killed or timed
-   * out.
+   * Runs git and returns its stdout, or null if git exits with an error code. Throws if git was killed or
+   * timed out.
    */
   runOrNull(args: readonly string[]): Promise<string | null>;
   /**
-   * Runs git and returns its exit code, for commands whose exit code is the answer. Throws if git was killed
-   * or timed out.
+   * Runs git and returns its exit code, for git commands that report their result as exit code. Throws if git
+   * was killed or timed out.
    */
   runForExitCode(args: readonly string[]): Promise<number>;
-  /** Returns the command line and environment of a git command, for callers that stream its output. */
+  /**
+   * Returns the command line and the environment variables of a git command. Callers use them to start git
+   * themselves and to read its output as a stream.
+   */
   commandLine(args: readonly string[]): {
     readonly command: readonly string[];
     readonly env: Record<string, string>;

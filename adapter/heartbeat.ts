@@ -2,7 +2,9 @@ import type { Heartbeat } from "../src/domain/generated/acp.ts";
 import { findAgentProcesses } from "./agent-user.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
-/** The supervisor's current phase and story, and the resources that the agent uses. */
+/**
+ * What a heartbeat reports: the supervisor's phase, the current story, and the resources that the agent uses.
+ */
 export interface HeartbeatInput {
   readonly phase: Heartbeat["payload"]["phase"];
   readonly storyId: string | null;
@@ -11,7 +13,10 @@ export interface HeartbeatInput {
   readonly processes: ProcessCount | null;
 }
 
-/** Builds the payload of a heartbeat, and measures the memory of the agent's processes for it. */
+/**
+ * Builds the payload of a heartbeat message. Also measures the memory of the agent's processes for the
+ * payload.
+ */
 export async function createHeartbeat({
   phase,
   storyId,

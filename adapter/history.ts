@@ -2,16 +2,19 @@ import type { AcpMessage } from "../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
-/** The results of the adapter's earlier runs on this volume. */
+/** What earlier adapter processes on this volume did, as their journal shows. */
 export interface EarlierRunResults {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
-  /** The branch tip when each story was first started, by story ID. */
+  /** The tip of the task's branch when each story was first started, by story ID. */
   readonly startCommitById: ReadonlyMap<string, string>;
   readonly lastCheckpoint: { readonly commit: string; readonly bundle: string | null } | null;
-  /** The bundle of the newest checkpoint message that has one. */
+  /** The git bundle named in the newest checkpoint message that names one. */
   readonly lastBundle: string | null;
-  /** The exit code of the attempt if it has ended; null if a later run must continue it. */
+  /**
+   * The exit code of the task's attempt if the attempt has ended. Null if this adapter process must continue
+   * the attempt.
+   */
   readonly exitCode: 0 | 1 | 2 | null;
   readonly usage: TurnUsage;
 }
@@ -20,8 +23,8 @@ const exitCodes = { completed: 0, failed: 1, stopped: null } as const;
 const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /**
- * Reads the results of earlier runs from the adapter's journal. Only the supervisor writes the journal, so its
- * messages need no validation.
+ * Reads from the journal what earlier adapter processes did. Does not validate the messages, since only the
+ * supervisor writes the journal.
  */
 export async function readEarlierRunResults(messages: AsyncIterable<unknown>): Promise<EarlierRunResults> {
   const statusById = new Map<string, StoryStatus>();

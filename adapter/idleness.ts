@@ -3,7 +3,9 @@ import type { AgentUserProcess } from "./agent-user.ts";
 import type { AgentActivity } from "./agents/agent.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
-/** The CPU time, in milliseconds, that an agent must use to count as active. */
+/**
+ * The CPU time, in milliseconds, that the agent's processes must use between two checks to count as active.
+ */
 const enoughCpuMs = 1_000;
 
 export interface IdleLimits {
@@ -11,7 +13,9 @@ export interface IdleLimits {
   readonly toolMs: number;
 }
 
-/** Distinguishes an agent that works silently from one that hangs, by its output, its CPU time and its open tool calls. */
+/**
+ * Decides whether a silent agent works or hangs. Considers the agent's output, CPU time and open tool calls.
+ */
 export class IdlenessDetector {
   readonly #clock: Pick<PauseAwareClock, "now">;
   readonly #openTools = new Map<string, number>();
@@ -47,7 +51,10 @@ export class IdlenessDetector {
     if (this.#cpuMs >= enoughCpuMs) this.noteOutput();
   }
 
-  /** Returns the reason why the agent counts as hung, or null while it may be working. */
+  /**
+   * Returns the reason why the adapter considers the agent hung. Returns null if the agent may still be
+   * working.
+   */
   verdict({ idleMs, toolMs }: IdleLimits): string | null {
     if (this.idleMs < idleMs) return null;
     const now = this.#clock.now();

@@ -8,8 +8,8 @@ import { jsonLines } from "../src/wire/text-lines.ts";
 import { diskReserveFilePath, journalPath, type SandboxPaths } from "./places.ts";
 
 /**
- * A message to the host that has a sequence number. The adapter syncs it to disk before it sends it to any
- * listener.
+ * A message to the host with a sequence number. The adapter syncs the message to disk before it sends the
+ * message over any connection.
  */
 export type JournalledMessage = Extract<AcpMessage, { readonly seq?: number }>;
 
@@ -17,7 +17,10 @@ type Unnumbered<Message> = Message extends JournalledMessage ? Pick<Message, "ty
 export type NewJournalMessage = Unnumbered<JournalledMessage>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
-  /** Appends a message and resolves with its number when the message is on the disk. */
+  /**
+   * Appends a message to the journal. Resolves with the message's sequence number when the message is on
+   * disk.
+   */
   append(message: NewJournalMessage): Promise<number>;
 }
 
@@ -31,15 +34,15 @@ export interface MessageEnvelope {
 const reserveBytes = 4 << 20;
 const maxLineLength = 64 << 10;
 
-/** Reads the messages that earlier runs wrote to the journal of this volume. */
+/** Reads all messages that the journal on the adapter's volume already contains. */
 export async function* readJournal(paths: SandboxPaths): AsyncGenerator<unknown> {
   const exists = await stat(journalPath(paths)).catch(() => null);
   if (exists) yield* jsonLines(createReadStream(journalPath(paths)), { maxLength: maxLineLength });
 }
 
 /**
- * Opens the journal of this volume. `envelope` supplies the envelope of each message. `onFull` is called when
- * the disk is full.
+ * Opens the journal on the adapter's volume. `envelope` supplies the envelope of each message; `onFull` is
+ * called when the disk is full.
  */
 export async function openJournal(
   paths: SandboxPaths,

@@ -10,7 +10,7 @@ const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const reportProblem = (line: string): void => void process.stderr.write(`adapter: ${line}\n`);
 
-/** The adapter's commands, for the host and for people who inspect a container. */
+/** The adapter's commands. The host runs them, and people who inspect a container can, too. */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async probe() {
     say(JSON.stringify(await probeSandbox()));
@@ -76,8 +76,8 @@ if (work) {
 }
 
 /**
- * Parses the arguments of `tail`; returns null if an argument is invalid. With `--follow`, the command ends
- * when its stdin ends.
+ * Parses the arguments of the command `tail`; returns null if an argument is invalid. With `--follow`, the
+ * command ends when its stdin ends.
  */
 function parseTail(words: readonly string[]): TailJournalOptions | null {
   const isFollowed = words.includes("--follow");

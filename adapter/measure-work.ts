@@ -4,8 +4,8 @@ import { type Git, GitFailure, type StartCommandTimeLimit } from "./git.ts";
 import { requireExitCode } from "./program-end.ts";
 
 /**
- * The limits on the files that a task may add to its base commit or change in it: their number, their total
- * size, and the size of one file. Sizes are in bytes.
+ * The limits on the files that a task may add or change: their number, their total size, and the size of one
+ * file. Sizes are in bytes.
  */
 export interface WorkSizeLimits {
   readonly workFiles: number;
@@ -13,11 +13,11 @@ export interface WorkSizeLimits {
   readonly workFileBytes: number;
 }
 
-/** Thrown when the new and changed files are more than a task may commit. */
+/** Thrown when the new and changed files exceed the limits on what a task may commit. */
 export class WorkTooLargeError extends Error {
   /**
-   * The paths of the files to leave out of the commit. If the list is empty, the adapter commits none of the
-   * changes.
+   * The paths of the files that the adapter must leave out so that it can commit the others. If the list is
+   * empty, the adapter commits no changes at all.
    */
   readonly pathsToLeaveOut: readonly string[];
 
@@ -32,18 +32,24 @@ export interface CheckWorkSizeDeps {
   readonly folder: string;
   readonly git: Pick<Git, "commandLine">;
   readonly limit: StartCommandTimeLimit;
-  /** The commit where the task's branch started. Its unchanged files do not count as the task's work. */
+  /**
+   * The commit from which the task's branch started. Files that are unchanged since that commit do not count
+   * towards the limits.
+   */
   readonly base: string;
   readonly limits: WorkSizeLimits;
 }
 
-/** The maximum number of folders, and of large files, that the measurement remembers for the error message. */
+/**
+ * The maximum number of top folders, and of too large files, that the adapter remembers to name them in an
+ * error message.
+ */
 const maxNamed = 50;
 const blockBytes = 512;
 
 /**
- * Throws `WorkTooLargeError` if the new and changed files exceed the limits of a task. Compares sizes instead
- * of contents, so that even a sparse file of a terabyte is fast to check.
+ * Throws `WorkTooLargeError` if the new and changed files exceed the task's limits. Uses only file sizes and
+ * reads no contents, so that even a sparse file of a terabyte is fast to check.
  */
 export async function checkWorkSize(
   deps: CheckWorkSizeDeps,
@@ -57,8 +63,8 @@ export async function checkWorkSize(
 }
 
 /**
- * Returns an error if the files are too many or too large, else null. Ignores files whose size is unchanged
- * since `sizeBefore`.
+ * Returns an error if the files are too many or too large, else null. Ignores files whose size is the same as
+ * in `sizeBefore`.
  */
 async function measure(
   deps: CheckWorkSizeDeps,
@@ -124,7 +130,7 @@ function sizeOf(file: Sized | null): string {
   return `${nameOf(file.path)} with ${formatBytes(file.bytes)}${onDisk}`;
 }
 
-/** Decodes a file's path from raw bytes and shortens it for a message. */
+/** Converts the raw bytes of a file's path to text, and shortens it for a message. */
 function nameOf(path: string): string {
   const text = Buffer.from(path, "latin1").toString();
   return text.length > 300 ? `${text.slice(0, 299)}…` : text;
@@ -133,7 +139,7 @@ function nameOf(path: string): string {
 const remedy = (setting: string): string =>
   `add to .gitignore the files that should not be committed, or raise the setting ${setting}`;
 
-/** Reads the size of each file in the base commit. The map's keys are the raw bytes of the paths. */
+/** Reads the size of each file in the base commit. Each key of the map is a path as raw bytes. */
 async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
@@ -147,14 +153,14 @@ async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, str
 
 const runAsIs = '"$@"';
 /**
- * A shell script that prints the size of each listed file. Uses `find`, since gVisor refuses the system call
- * of `stat`. Prints nothing for a missing file or a name that is too long; `git add` then reports the file.
+ * A shell script that prints the size of each listed file, except missing files and files with too long
+ * names. Uses `find`, because gVisor refuses the system call of `stat`.
  */
 const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'`;
 
 /**
- * Runs a git command that prints a list, and passes each record to `onRecord`. Stops when the list ends or
- * `enough` aborts.
+ * Runs a git command that prints a list of records, and calls `onRecord` for each. Stops at the end of the
+ * list, or when `enough` aborts.
  */
 async function readRecords(
   { folder, git, limit }: CheckWorkSizeDeps,

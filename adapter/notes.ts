@@ -2,13 +2,19 @@ import { open, readFile, rename } from "node:fs/promises";
 import { syncFolderToDisk } from "./exports.ts";
 import { acceptedRequestPath, recoveryNotesPath, type SandboxPaths } from "./places.ts";
 
-/** Facts that the adapter needs after a crash and that no message contains. */
+/** What the adapter stores for its recovery after a crash, because no journalled message contains it. */
 export interface RecoveryNotes {
-  /** The commit where the task's branch started; null before the first run has prepared the workspace. */
+  /**
+   * The commit from which the task's branch started; null until the adapter has prepared the workspace for
+   * the first time.
+   */
   readonly base: string | null;
-  /** The content of `.git/info/exclude` before any agent ran; null before the first run has prepared the workspace. */
+  /**
+   * The content of `.git/info/exclude` before any agent ran; null until the adapter has prepared the
+   * workspace for the first time.
+   */
   readonly exclude: string | null;
-  /** The IDs of the agent's conversations, by story ID. */
+  /** The IDs of the agent's conversations, each by the ID of its story. */
   readonly conversations: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +28,10 @@ export async function readRecoveryNotes(paths: SandboxPaths): Promise<RecoveryNo
 export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): Promise<void> =>
   replaceFile(paths, recoveryNotesPath(paths), JSON.stringify(notes));
 
-/** Reads the task request that an earlier run on this volume accepted, in canonical form; returns null if there is none. */
+/**
+ * Reads the task request that an earlier adapter process on this volume accepted, in canonical form. Returns
+ * null if there is none.
+ */
 export const readAcceptedRequest = (paths: SandboxPaths): Promise<string | null> =>
   readIfThere(acceptedRequestPath(paths));
 
@@ -30,7 +39,7 @@ export const writeAcceptedRequest = (paths: SandboxPaths, request: string): Prom
   replaceFile(paths, acceptedRequestPath(paths), request);
 
 /**
- * Replaces a file atomically and syncs it to disk. The temporary file's name can be fixed, since only the
+ * Replaces a file atomically and syncs it to disk. Uses a fixed name for the temporary file, since only the
  * supervisor writes in this folder.
  */
 async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {

@@ -1,11 +1,13 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** The maximum number of open connections to the gateway, since an agent could open any number. */
+/**
+ * The maximum number of open connections to the gateway. Without this limit, an agent could open any number.
+ */
 const maxConnections = 512;
 
 /**
- * Opens a loopback proxy for a sandbox without a network. The proxy forwards each connection to the gateway's Unix
- * socket and does not interpret the bytes.
+ * Opens a TCP proxy on the loopback interface, for a sandbox without a network. Forwards all bytes of each
+ * connection unchanged to the gateway's Unix socket.
  */
 export async function openGatewayProxy(
   { port, socketFile }: { readonly port: number; readonly socketFile: string },

@@ -1,6 +1,6 @@
 /**
- * The folders of a worker's sandbox. Only root reads and writes below `/aimi` and `/var/lib/aimi`; only the agent's
- * user reads and writes in the workspace and the home folder.
+ * The folders in a worker's sandbox. Only root can access `/aimi` and `/var/lib/aimi`; only the agent's Linux
+ * user can access the workspace and the home folder.
  */
 export interface SandboxPaths {
   readonly workspace: string;
@@ -8,8 +8,8 @@ export interface SandboxPaths {
   /** The mount point of the adapter's volume, which survives the container. */
   readonly aimi: string;
   /**
-   * The adapter's folder in the container's writable layer. Like the workspace, the folder is lost with the
-   * container.
+   * The adapter's folder in the container's writable layer. Like the workspace, this folder is lost when the
+   * container is removed.
    */
   readonly layer: string;
 }
@@ -25,8 +25,8 @@ export const journalPath = ({ aimi }: SandboxPaths): string => `${aimi}/journal.
 export const acceptedRequestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
 export const recoveryNotesPath = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
 /**
- * The path of a file that reserves disk space: when the disk is full, the journal deletes the file to write the last
- * messages.
+ * Returns the path of a file that only reserves disk space. When the disk is full, the adapter deletes this
+ * file, so that it can still write the journal's last messages.
  */
 export const diskReserveFilePath = ({ aimi }: SandboxPaths): string => `${aimi}/reserve`;
 export const outFolderPath = ({ aimi }: SandboxPaths): string => `${aimi}/out`;

@@ -6,7 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
 
-/** Runs the steps of a scripted agent in the current folder and returns an exit code. Reads the steps as JSON from `input`. */
+/**
+ * Executes the steps of a scripted agent in the current folder, and returns an exit code. Reads the steps as
+ * JSON from `input`.
+ */
 export async function runScriptedAgent(
   input: NodeJS.ReadableStream,
   say: (line: string) => void,
@@ -19,7 +22,7 @@ export async function runScriptedAgent(
   return 0;
 }
 
-/** Runs one step. Returns an exit code if the script ends with this step, else null. */
+/** Executes one step. Returns an exit code if the script ends with this step, else null. */
 async function executeStep(step: ScriptStep, say: (line: string) => void): Promise<number | null> {
   const { write, run, say: words, sleepMs, exit } = step;
   if (write) {

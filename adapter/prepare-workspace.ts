@@ -17,19 +17,19 @@ export interface WorkspaceRequest {
   readonly branch: string;
   readonly repoUrl: string;
   readonly baseCommit: string | null;
-  /** The base commit that the first run on this volume chose; null in the first run. */
+  /** The task's base commit, if an earlier adapter process on this volume chose it; else null. */
   readonly knownBase: string | null;
   readonly history: Pick<EarlierRunResults, "statusById" | "lastCheckpoint" | "lastBundle">;
   readonly limit: StartCommandTimeLimit;
   readonly workLimits: WorkSizeLimits;
-  /** The content of `.git/info/exclude` in the first run on this volume; null in the first run. */
+  /** The content of `.git/info/exclude`, if an earlier adapter process on this volume read it; else null. */
   readonly knownExclude: string | null;
 }
 
 /**
- * Prepares the repository on the task's branch. Keeps the workspace if an earlier run completely prepared it
- * in this container. Otherwise checks out the last good commit and restores unfinished work, from the bundles
- * on the adapter's volume if necessary.
+ * Prepares the repository on the task's branch. Keeps the workspace if an earlier adapter process fully
+ * prepared it in this container; otherwise checks out the last good commit and restores unfinished work, if
+ * necessary from git bundles.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
   const { paths, env, branch, repoUrl, history, limit } = request;
@@ -79,7 +79,10 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
   return workspace;
 }
 
-/** Rebuilds the repository from the bundles on the adapter's volume, for a repository with which git can no longer work. */
+/**
+ * Rebuilds the repository from the git bundles on the adapter's volume, after the repository has become
+ * unusable for git.
+ */
 export async function rebuildWorkspace(
   request: WorkspaceRequest,
   { commit, bundle }: { readonly commit: string; readonly bundle: string | null },
@@ -102,8 +105,8 @@ const emptyFolder =
   'chmod u+rwx "$1"; find "$1" -type d ! -perm -700 -exec chmod u+rwx {} \\;; find "$1" -mindepth 1 -maxdepth 1 -exec rm -rf {} +';
 
 /**
- * Whether the branch exists and contains the last good commit. If so, the adapter keeps the files in the
- * workspace.
+ * Whether the task's branch exists and contains the last good commit. If so, the adapter keeps the files in
+ * the workspace.
  */
 async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
   if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0)
@@ -112,7 +115,9 @@ async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: 
   return isAncestor(good, await tip());
 }
 
-/** Returns the commit at the repository's HEAD, which is the base commit if the request names none. */
+/**
+ * Returns the commit at the repository's HEAD. It is the task's base commit if the task request names none.
+ */
 async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   const git = createGit(paths.workspace, env, limit);
   const head = await git.runOrNull(["rev-parse", "--verify", "HEAD^{commit}"]);
@@ -125,8 +130,8 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
 }
 
 /**
- * Reads `.git/info/exclude` before any agent runs: the image may list its own files in it, and later an agent could
- * hide files with it.
+ * Reads `.git/info/exclude` before any agent runs. The image's own entries in this file are kept, but an
+ * agent could later add entries to hide files.
  */
 async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();

@@ -19,7 +19,10 @@ import { networkInterfaces, release } from "node:os";
 import { join } from "node:path";
 import type { Probe } from "../src/domain/isolation.ts";
 
-/** Inspects this container from inside: how it is isolated, and whether the everyday operations of an agent work. */
+/**
+ * Inspects this container from inside: how it is isolated, and whether operations that agents need work in
+ * it.
+ */
 export async function probeSandbox(): Promise<Probe> {
   const status = readFileSync("/proc/self/status", "utf8");
   const field = (name: string): string | undefined =>
@@ -71,8 +74,8 @@ function parseMounts(text: string): Mount[] {
 }
 
 /**
- * The fixed inode numbers of the kernel's initial namespaces, which are the host's. A container with one of
- * these inode numbers shares that namespace with the host.
+ * The inode numbers that the Linux kernel always gives its initial namespaces, which belong to the host. A
+ * container with one of these numbers shares that namespace with the host.
  */
 const firstNamespaces: readonly (readonly [name: string, inode: number])[] = [
   ["ipc", 0xefffffff],
@@ -107,15 +110,15 @@ const everydayDevices: readonly string[] = [
 ];
 
 /**
- * The paths where an engine mounts `proc`, `tmpfs` and similar filesystems. Such a filesystem at any other
- * path belongs to the host, and may contain the host's sockets and devices.
+ * The paths where a container engine mounts `proc`, `tmpfs` and similar file systems. At any other path, such
+ * a file system comes from the host, and may contain the host's sockets and devices.
  */
 const kernelMountPaths = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
   ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
 ];
 
-/** The mount points that an engine creates in every container, whatever their filesystem type. */
+/** The mount points that a container engine creates in every container, with any type of file system. */
 const everydayMounts: readonly string[] = [
   ...["/", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"],
   ...["/sbin/docker-init", "/usr/sbin/docker-init", "/run/.containerenv", "/run/secrets"],
@@ -126,7 +129,10 @@ function isOfTheHost({ path, type }: Mount): boolean {
   return !isOfTheKernel && !everydayMounts.includes(path);
 }
 
-/** Finds the paths in `/proc` that an engine should hide or make read-only but has left open in this container. */
+/**
+ * Finds the paths in `/proc` that a container engine should hide or mount read-only, but that are open in
+ * this container.
+ */
 function openPaths(mounts: readonly Mount[]): string[] {
   // An engine hides a path behind a tmpfs or a device; if user IDs are mapped, behind a device of the host.
   const covered = (path: string): boolean =>
@@ -161,7 +167,10 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
   return results;
 }
 
-/** Returns test steps for the tools that agents depend on, if the image has these tools. */
+/**
+ * Returns test steps that try the tools on which agents depend. Includes a tool only if the image contains
+ * it.
+ */
 function toolSteps(folder: string): [step: string, run: () => unknown][] {
   const identity = ["-c", "user.name=probe", "-c", "user.email=probe@example.invalid"];
   const steps: [step: string, program: string, args: string[]][] = [

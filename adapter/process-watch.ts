@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { areProcessesExhausted } from "../src/domain/process-limits.ts";
 import { findAgentProcesses, killAgentProcesses } from "./agent-user.ts";
 
-/** The number of processes and threads in the sandbox, and the maximum number. */
+/** The current number of processes and threads in the sandbox (`now`), and the limit (`most`). */
 export interface ProcessCount {
   readonly now: number;
   readonly most: number;
@@ -10,24 +10,29 @@ export interface ProcessCount {
 
 export interface ProcessCounter {
   count(): Promise<ProcessCount>;
-  /** Returns how often the kernel has refused to create a process; always 0 if the kernel does not report it. */
+  /**
+   * Returns how many times the kernel has refused to create a process because of the limit; 0 if the kernel
+   * does not report this number.
+   */
   refusals(): Promise<number>;
 }
 
 /**
- * Called after each count with the highest count of the current turn or check. `isMarkedRise` is true when
- * the highest count reaches the next eighth of the limit.
+ * Called after each count with the highest count of the current turn or check so far. `isMarkedRise` is true
+ * when this highest count has passed another eighth of the limit.
  */
 export type OnProcessCount = (highest: ProcessCount, isMarkedRise: boolean) => void;
 
-/** A turn or a check, during which the watch counts the processes in the sandbox. */
+/**
+ * The duration of one turn or check, for which the adapter watches the number of processes in the sandbox.
+ */
 export interface ProcessWatchSpan extends AsyncDisposable {
   /**
-   * Aborts, with a reason, when the number of processes stays at the limit. The watch then kills the agent's
-   * processes.
+   * Aborts, with a reason, when the number of processes stays at the limit. The adapter then kills the
+   * agent's processes.
    */
   readonly limitReached: AbortSignal;
-  /** Returns a reason for a failure if the process limit was reached during the turn or check, else null. */
+  /** Returns an error text if the limit on processes was reached during the turn or check, else null. */
   whyRefused(): Promise<string | null>;
 }
 
@@ -37,13 +42,13 @@ export interface ProcessWatch extends Disposable {
 
 const cgroups = ["/sys/fs/cgroup", "/sys/fs/cgroup/pids"];
 const lookMs = 500;
-/** The number of consecutive counts at the limit after which the watch acts, because a short peak is harmless. */
+/** How many consecutive counts must be at the limit before the adapter acts. A shorter peak is harmless. */
 const fullLooks = 3;
 const parts = 8;
 
 /**
- * Polls the number of processes in the sandbox and reports it to the host. Kills the agent's processes at the
- * limit, because gVisor's kernel ends the whole sandbox beyond it.
+ * Repeatedly counts the processes in the sandbox and calls `onCount`. Kills the agent's processes when they
+ * stay at the limit, because gVisor ends the whole sandbox beyond it.
  */
 export function watchProcesses(
   source: ProcessCounter | null,
@@ -117,8 +122,8 @@ function usedUpReason({ most }: ProcessCount): string {
 }
 
 /**
- * Returns a counter for the container's cgroup if it is visible, else for the per-user process limit of the
- * sandbox's kernel. Returns null if there is no limit.
+ * Returns a counter for the container's cgroup if `/sys` shows it. Otherwise returns a counter for the
+ * sandbox kernel's process limit of the user, or null if there is no limit.
  */
 export async function findProcessCounter(): Promise<ProcessCounter | null> {
   for (const folder of cgroups) {

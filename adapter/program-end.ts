@@ -2,29 +2,29 @@ import { formatDuration } from "../src/domain/duration.ts";
 import { TimeLimitReached } from "./work-clock.ts";
 
 /**
- * How a program ended. Only `exited` is the program's own result; in the other cases it was killed or did not
- * start.
+ * How a program ended. In all cases but `exited`, the program was killed or did not start, so it gave no
+ * result of its own.
  */
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
-  /** A signal ended the program, but the adapter did not send that signal. */
+  /** A signal that the adapter did not send ended the program. */
   | { readonly kind: "killed"; readonly signal: string }
-  /** The program exceeded its time limit, so the adapter killed it. */
+  /** The adapter killed the program because it exceeded its time limit. */
   | { readonly kind: "deadline"; readonly ms: number }
-  /** All work stops, so the adapter killed the program. */
+  /** The adapter killed the program because all work of the task stops. */
   | { readonly kind: "halted" }
-  /** The program did not start: the system could not create a process, or has no shell. */
+  /** The program did not start, because the system could not create a process or the image has no shell. */
   | { readonly kind: "not-begun"; readonly why: string };
 
 export interface EndedProgram {
   readonly end: ProgramEnd;
-  /** Whether the kernel's OOM killer ended any process of this sandbox while the program ran. */
+  /** Whether the kernel's OOM killer killed any process of this sandbox while the program ran. */
   readonly isOutOfMemory: boolean;
 }
 
 /**
- * Thrown when a program's result is unknown, because it did not start, was killed, or failed while memory was
- * used up.
+ * Thrown when a program's exit code is missing or meaningless, because the program did not start, was killed,
+ * or failed while the sandbox was out of memory.
  */
 export class ProgramCutOffError extends Error {
   readonly end: ProgramEnd;
@@ -39,8 +39,8 @@ export class ProgramCutOffError extends Error {
 }
 
 /**
- * Returns a program's exit code. Throws `ProgramCutOffError` if the code is missing, or proves nothing
- * because the sandbox was out of memory.
+ * Returns a program's exit code. Throws `ProgramCutOffError` if there is none, or if the program failed while
+ * the sandbox was out of memory.
  */
 export function requireExitCode(what: string, program: EndedProgram): number {
   const { end, isOutOfMemory } = program;
@@ -74,8 +74,8 @@ const signalNumbers: Readonly<Record<string, number>> = {
 };
 
 /**
- * Describes a program's end in words that follow the program's name: `took longer than 2 minutes` follows
- * `git add`.
+ * Describes how a program ended, in words that follow the program's name. An example is `took longer than 2
+ * minutes` after `git add`.
  */
 export function describeProgramEnd(end: ProgramEnd): string {
   switch (end.kind) {
@@ -92,7 +92,10 @@ export function describeProgramEnd(end: ProgramEnd): string {
   }
 }
 
-/** Returns how a program ended that the adapter killed. `reason` is the reason of the aborted signal. */
+/**
+ * Returns how a program ended that the adapter killed. `reason` is the abort reason of the signal that led to
+ * the kill.
+ */
 export function programEndForAbortReason(reason: unknown): ProgramEnd {
   return reason instanceof TimeLimitReached ? { kind: "deadline", ms: reason.ms } : { kind: "halted" };
 }

@@ -20,8 +20,8 @@ function firstProblem(validate: Validator, value: unknown): string | null {
 }
 
 /**
- * Returns why the adapter cannot execute a request, even if its schema allows the request. Returns null if
- * the adapter can.
+ * Returns why the adapter cannot execute a task request, even one that matches the JSON schema. Returns null
+ * if the adapter can execute it.
  */
 export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
@@ -34,7 +34,7 @@ export function findRequestProblem({ agent, branchName }: TaskRequestPayload): s
   return problem && `/payload/agent/script${problem}`;
 }
 
-/** Validates a task file. Throws `FatalWorkerError` with the first problem that it finds. */
+/** Validates a task file. Throws `FatalWorkerError` with the first problem in the file. */
 export function requireValidTaskFile(value: unknown): TaskFile {
   const problem = firstProblem(validateTasks as Validator, value);
   if (problem) throw new FatalWorkerError("TASK_FILE_INVALID", problem);
@@ -45,8 +45,8 @@ export function requireValidTaskFile(value: unknown): TaskFile {
 }
 
 /**
- * Returns the request as JSON with sorted fields, so that equal requests have equal texts, whatever the order of
- * their fields.
+ * Returns the task request as JSON with sorted fields. Two requests that differ only in the order of their
+ * fields give the same text.
  */
 export function serializeCanonicalRequest(payload: TaskRequestPayload): string {
   return JSON.stringify(sorted(payload));
@@ -69,5 +69,7 @@ const defaults: Limits = {
   ...{ workFiles: 50_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
 };
 
-/** Returns the limits in the request, with defaults for the limits that the request does not set. */
+/**
+ * Returns the limits in the task request, with default values for the limits that the request does not set.
+ */
 export const limitsWithDefaults = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });

@@ -18,9 +18,9 @@ export interface ChecksToRun {
 export interface FailedCheck {
   readonly command: string;
   readonly result: string;
-  /** The last part of the check's output, which the agent gets for a repair. */
+  /** The last part of the failed check's output, which the prompt for the repair contains. */
   readonly output: string;
-  /** The resource that the sandbox ran out of during the check; null if none. */
+  /** The resource that the sandbox ran out of during the check; null if it ran out of none. */
   readonly lacked: "memory" | "processes" | null;
 }
 
@@ -29,8 +29,8 @@ const forHost = 500;
 const keptLog = 1_000_000;
 
 /**
- * Runs the checks of a story one after another, until one fails. Kills all other processes of the agent's user before
- * each check.
+ * Runs a story's checks one after another, and stops at the first that fails. Before each check, kills all
+ * remaining processes of the agent's Linux user.
  */
 export async function runChecks(
   {
@@ -90,8 +90,8 @@ function resultOf(exitCode: number | null, limitMs: number): string {
 }
 
 /**
- * Appends a check's output to the story's check log. Ignores write errors, such as a full disk, since the
- * check's result is in the journal.
+ * Appends a check's output to the story's log file. Ignores write errors, such as a full disk, because the
+ * journal contains the check's result.
  */
 async function keepLog(paths: SandboxPaths, storyId: string, text: string): Promise<void> {
   const folder = `${outFolderPath(paths)}/checks`;

@@ -46,25 +46,31 @@ export interface TaskRunEnd {
   readonly completion: Completion["payload"];
 }
 
-/** The time limit of each command that the adapter runs, such as a git command, in milliseconds. */
+/**
+ * The default time limit of each command that the adapter itself runs, such as a git command, in
+ * milliseconds.
+ */
 const commandMs = 120_000;
-/** The time limit for an agent's program to report its version, in milliseconds. */
+/** How long, in milliseconds, an agent's program may take to report its version. */
 const versionMs = 30_000;
 /**
- * The maximum time, in milliseconds, for the commands that store the work of a stopped task; work that they do not
- * store stays in the work folder.
+ * The maximum time, in milliseconds, for the commands that store the work of a stopped task. Work that they
+ * cannot store in this time stays in the work folder.
  */
 const lastCommandsMs = 4_000;
 
 export interface TaskRun {
   readonly request: TaskRequestPayload;
-  /** Aborts when work must end, because the task has reached a limit or is cancelled. */
+  /** Aborts when the adapter must stop its work, because the task has reached a limit or is cancelled. */
   readonly halt: AbortController;
-  /** Aborts when the task is cancelled; a later run continues the unfinished work. */
+  /** Aborts when the task is cancelled. A later adapter process continues the unfinished work. */
   readonly cancelled: AbortSignal;
 }
 
-/** Runs an accepted request. Returns the completion message's payload, which the caller journals. */
+/**
+ * Carries out an accepted task request. Returns the payload of the completion message, which the caller
+ * writes to the journal.
+ */
 export async function runTask(deps: RunTaskDeps, run: TaskRun): Promise<TaskRunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
@@ -83,8 +89,8 @@ export async function runTask(deps: RunTaskDeps, run: TaskRun): Promise<TaskRunE
 }
 
 /**
- * The workspace and its snapshots; each is null until it is created. A stopped task stores its work with
- * them.
+ * The workspace and the writer of its snapshots, with which a stopped task stores its work. Each is null
+ * until it is created.
  */
 interface StartedParts {
   workspace: Workspace | null;
@@ -92,8 +98,8 @@ interface StartedParts {
 }
 
 /**
- * Converts an error of a task that was not cancelled to a `FatalWorkerError`. Returns a `ProgramCutOffError`
- * unchanged if a retry may succeed.
+ * Converts the error that ended a task which was not cancelled: errors of git, timeouts and lack of memory
+ * become a `FatalWorkerError`. Returns any other error unchanged.
  */
 function failureOf(error: unknown): unknown {
   if (error instanceof GitFailure) return new FatalWorkerError("GIT_CHECKOUT_FAILED", error.message);
@@ -229,7 +235,7 @@ async function executeRequest(
   return { code: completion.status === "completed" ? 0 : 1, completion };
 }
 
-/** Stores the unfinished work of a stopped task, so that a later run can continue it. */
+/** Stores the unfinished work of a stopped task, so that a later adapter process can continue the work. */
 async function stop(
   at: { readonly paths: SandboxPaths; readonly env: Readonly<Record<string, string>> },
   { workspace, snapshots }: StartedParts,
@@ -251,7 +257,7 @@ async function stop(
 
 const nothingMade = { prUrl: null, head: null, bundle: null, sha256: null };
 
-/** Returns the environment variables of the container and of the task, without credentials. */
+/** Returns the environment variables of the container and of the task request, without credentials. */
 function environmentOf(
   base: Readonly<Record<string, string>>,
   { home }: SandboxPaths,
@@ -297,8 +303,8 @@ async function readTaskFile(
 }
 
 /**
- * Checks that the image has the agent's program and that one of the agent's keys is set. Runs before the
- * first story, since each story would fail otherwise.
+ * Checks that the image contains the agent's program, and that at least one of the agent's credentials is
+ * set. Runs before the first story, because otherwise every story would fail.
  */
 async function checkAgent(
   { paths, status }: RunTaskDeps,

@@ -8,7 +8,10 @@ import { ProgramCutOffError } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
-/** The git index that the adapter uses for snapshots, because the agent may have locked the repository's index. */
+/**
+ * The git index file that the adapter uses for snapshots. It is separate because the agent may have locked
+ * the repository's index.
+ */
 const ownIndex = "aimi-wip-index";
 
 export interface SnapshotDeps {
@@ -19,8 +22,8 @@ export interface SnapshotDeps {
 }
 
 /**
- * Stores uncommitted work outside the task's branch, so that the loss of a container costs at most the work since the
- * last snapshot.
+ * Stores uncommitted work outside the task's branch. If the container is lost, at most the work since the
+ * last snapshot is lost.
  */
 export class SnapshotWriter {
   readonly #deps: SnapshotDeps;
@@ -33,7 +36,7 @@ export class SnapshotWriter {
   }
 
   /**
-   * Takes a snapshot of the current files if they have changed. Ignores a failure, which the agent can cause
+   * Takes a snapshot of the work folder if files have changed. Ignores a failure, which the agent can cause
    * by writing at the same time, because the next snapshot includes the same files.
    */
   async take(storyId: string): Promise<void> {
@@ -42,7 +45,7 @@ export class SnapshotWriter {
     await this.takeSoon(storyId);
   }
 
-  /** Takes a snapshot; if another is in progress, waits for that one instead. */
+  /** Takes a snapshot. If a snapshot is already in progress, waits for it instead. */
   takeSoon(storyId: string): Promise<void> {
     this.#taking ??= this.#take(storyId)
       .catch(() => {})
@@ -76,7 +79,7 @@ export class SnapshotWriter {
 
 const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 
-/** Restores the uncommitted files of the story in progress from its last snapshot. */
+/** Restores the uncommitted files of the unfinished story from the story's last snapshot. */
 export async function restoreSnapshot(
   {
     paths,

@@ -4,8 +4,8 @@ import type { TurnUsage } from "./agents/agent.ts";
 const minIntervalMs = 1_000;
 
 /**
- * Sums the token usage and cost of all turns of an attempt. Publishes the total at most once per second, and at the
- * end of each turn.
+ * Sums the token usage and cost of all turns in an attempt of the task. Publishes the sum at most once per
+ * second, and at the end of each turn.
  */
 export class UsageTracker {
   readonly #publish: (usage: UsageSoFar) => void;
@@ -18,7 +18,9 @@ export class UsageTracker {
     this.#publish = publish;
   }
 
-  /** Records the usage of the current turn so far, which replaces the turn's earlier figures. */
+  /**
+   * Stores the usage of the current turn so far. It replaces the usage that was stored for this turn before.
+   */
   note(storyId: string, usage: TurnUsage): void {
     this.#turn = usage;
     if (performance.now() - this.#publishedAt >= minIntervalMs) this.#publishTotal(storyId);
@@ -55,8 +57,8 @@ function addCost(total: number, cost: number): number {
 }
 
 /**
- * Returns a valid count. The agent's figures are untrusted: an invalid count becomes 0, and a large one is capped at
- * the protocol's maximum.
+ * Returns a number that the agent reported as a valid count. The agent is untrusted: an invalid number
+ * becomes 0, and a number above the protocol's maximum becomes that maximum.
  */
 function count(value: number): number {
   return Number.isFinite(value) && value > 0 ? Math.min(Number.MAX_SAFE_INTEGER, Math.round(value)) : 0;

@@ -5,26 +5,26 @@ import type { MessageEnvelope } from "./journal.ts";
 import type { ProcessCount } from "./process-watch.ts";
 
 /**
- * The supervisor's current state. It supplies the envelope of each message, and the content of the messages
- * that are not journalled.
+ * The supervisor's current state. It supplies the envelope of every message to the host, and the content of
+ * the messages that are not written to the journal.
  */
 export class SupervisorStatus {
   readonly swarmId: string;
   readonly attempt: number;
   readonly version: string;
   phase: AdapterPhase = "waiting";
-  /** The container's ID from the host's request; empty before that request. */
+  /** The container's ID, which the host's task request contains. Empty before the request arrives. */
   containerId = "";
   storyId: string | null = null;
   agent: Hello["payload"]["agent"] = null;
   diskBytes = 0;
   /** Tracks how long the agent has been idle in the current turn; null between turns. */
   idleness: IdlenessDetector | null = null;
-  /** The highest number of processes in the current turn or check; null before the first count. */
+  /** The highest number of processes in the current turn or check so far; null before the first count. */
   processes: ProcessCount | null = null;
-  /** Sends a heartbeat at once, in addition to those at the regular interval. */
+  /** Sends a heartbeat to the host at once, in addition to the regular heartbeats. */
   sendHeartbeat: () => void = () => {};
-  /** The grace period between the request to stop the agent and its kill, in milliseconds. */
+  /** How long, in milliseconds, the agent has to stop by itself before the adapter kills it. */
   graceMs = 5_000;
 
   constructor(env: Readonly<Record<string, string>>, version: string) {
@@ -45,8 +45,8 @@ export class SupervisorStatus {
   }
 
   /**
-   * Records the highest number of processes. Sends a marked rise to the host at once, since too many processes may
-   * end the sandbox.
+   * Stores the highest number of processes so far. If it has risen markedly, sends a heartbeat at once, since
+   * too many processes may end the sandbox.
    */
   count(highest: ProcessCount, isMarkedRise: boolean): void {
     this.processes = highest;

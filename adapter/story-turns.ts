@@ -18,10 +18,10 @@ export interface StoryTurnBuilderInput {
   readonly checks: readonly string[];
 }
 
-/** Builds the turns of a story, each with its prompt for the agent. */
+/** Builds each turn of a story, including the turn's prompt for the agent. */
 export interface StoryTurnBuilder {
   first(): AgentTurn;
-  /** Returns the turn that continues the story after the agent failed or the adapter was restarted. */
+  /** Returns a turn that continues the story, after the agent has failed or the adapter has restarted. */
   resume(): AgentTurn;
   repair(failed: FailedCheck): AgentTurn;
 }

@@ -21,13 +21,13 @@ export interface SuperviseTaskDeps {
   /** The environment variables with which the container was created. */
   readonly env: Readonly<Record<string, string>>;
   readonly version: string;
-  /** Aborts when the container engine asks the container to stop. */
+  /** Aborts when the container engine sends the container a request to stop. */
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
 }
 
 const cancelledCode = 143;
-/** The exit code `EX_TEMPFAIL` of sysexits.h, which tells the host that a retry may succeed. */
+/** The exit code `EX_TEMPFAIL` of sysexits.h. It tells the host that a retry may succeed. */
 const cutOffCode = 75;
 const tickMs = 200;
 const heartbeatMs = 5_000;
@@ -35,8 +35,8 @@ const acknowledgeMs = 10_000;
 const engineGraceMs = 2_000;
 
 /**
- * Runs one task, from the host's request to the host's acknowledgement of the last message. Returns the container's
- * exit code.
+ * Runs one task, from the arrival of the host's task request until the host has acknowledged the last
+ * message. Returns the container's exit code.
  */
 export async function superviseTask({
   paths,

@@ -5,18 +5,21 @@ import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from ".
 import { journalPath, type SandboxPaths } from "./places.ts";
 
 export interface TailJournalOptions {
-  /** The maximum number of earlier lines to print; null for all of them. */
+  /** The maximum number of existing messages to print, one line each; null prints all of them. */
   readonly last: number | null;
   /**
-   * When this signal aborts, the command stops following the journal. Null: the command prints only the
-   * existing messages.
+   * When this signal aborts, the command `tail` stops following the journal. If it is null, the command
+   * prints only the existing messages.
    */
   readonly until: AbortSignal | null;
 }
 
 const lookEveryMs = 500;
 
-/** Prints the journal for people, one line per message, and then follows the journal if `until` is set. */
+/**
+ * Prints the journal in readable form, one line per message. If `until` is set, then prints each new message
+ * until the signal aborts.
+ */
 export async function tailJournal(
   paths: SandboxPaths,
   { last, until }: TailJournalOptions,

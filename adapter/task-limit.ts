@@ -1,11 +1,14 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 
-/** The abort reason when the whole task has reached a limit: the current story fails, and no other story starts. */
+/**
+ * The abort reason when the whole task has reached a limit. The current story then fails, and no further
+ * story starts.
+ */
 export class TaskLimitReached extends Error {
   readonly code: WorkerErrorCode;
   /**
-   * What the task delivers. `result`: a result with the completed stories. `nothing`: no result, because the
-   * sandbox cannot be used any more.
+   * What the task still delivers after it has reached a limit: a `result` with the completed stories, or
+   * `nothing`, because the sandbox is no longer usable.
    */
   readonly leaves: "result" | "nothing";
 

@@ -1,12 +1,14 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
 
-/** The maximum number of bytes that the transcript stores of one turn; a story may have several turns. */
+/**
+ * The maximum number of bytes that the adapter stores of one turn's output. A story may have several turns.
+ */
 const maxBytes = 64 * 1024 * 1024;
 
 /**
- * A file with the raw output of an agent, stored beside the journal for debugging. If the disk is full, the
- * transcript ends, but the work continues.
+ * A file next to the journal with an agent's raw output, for debugging. If the disk is full, the file stops
+ * growing, but the work continues.
  */
 export interface Transcript extends Disposable {
   add(bytes: Uint8Array): void;

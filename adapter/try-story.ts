@@ -7,14 +7,14 @@ import { type FailedCheck, runChecks } from "./run-checks.ts";
 import { createStoryTurnBuilder } from "./story-turns.ts";
 
 /**
- * The codes of failures after which another attempt may succeed. An agent whose key was refused, or that reached a
- * limit, would fail again.
+ * The error codes after which another turn may succeed. Other failures, such as a refused API key or a
+ * reached limit, would only repeat.
  */
 const worthAnotherTry: readonly string[] = ["AGENT_CRASH", "AGENT_STALLED", "CONTAINER_OOM"];
 
 /**
- * Runs the agent on a story and then the story's checks. Lets the agent repair the work until the checks pass
- * or the limits on repairs and attempts are reached. Makes no commit.
+ * Runs the agent on a story and then the story's checks, without making a commit. After a failed check, the
+ * agent repairs the work, until the checks pass or a limit on repairs or attempts is reached.
  */
 export async function runStoryUntilChecksPass(
   deps: StoryExecutionDeps,

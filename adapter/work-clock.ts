@@ -1,4 +1,4 @@
-/** The abort reason of a signal at the end of its time limit. */
+/** The reason with which a signal aborts at the end of its time limit. */
 export class TimeLimitReached extends Error {
   readonly ms: number;
 
@@ -10,21 +10,24 @@ export class TimeLimitReached extends Error {
 }
 
 /**
- * The minimum delay of a tick, in milliseconds, at which the clock assumes that the container was paused. A
- * shorter delay may come from a busy machine.
+ * If a tick of the clock is late by more than this time, in milliseconds, the clock assumes that the
+ * container was paused. A shorter delay may come from a busy machine.
  */
 const pauseMs = 10_000;
 
 /**
- * A clock that stops while the container is paused; all limits use it. It learns of pauses from the host's
- * messages and from gaps between its own ticks. A pause that both report counts once.
+ * A clock that stops while the container is paused; all time limits use it. It learns of a pause from the
+ * host's messages or from gaps between its ticks, and counts each pause only once.
  */
 export class PauseAwareClock {
   readonly #monotonic: () => number;
   readonly #deadlines = new Set<{ readonly at: number; readonly expire: () => void }>();
   #lastTick: number;
   #pausedMs = 0;
-  /** The time of the pauses that the clock has detected and the host has not reported yet, in milliseconds. */
+  /**
+   * The total time of the pauses, in milliseconds, that the clock has detected and that the host has not
+   * reported yet.
+   */
   #unreportedMs = 0;
   #pauses = 0;
 
@@ -33,7 +36,7 @@ export class PauseAwareClock {
     this.#lastTick = monotonic();
   }
 
-  /** The number of pauses that the clock knows of. */
+  /** The number of pauses of the container that the clock has counted so far. */
   get pauses(): number {
     return this.#pauses;
   }
@@ -43,8 +46,8 @@ export class PauseAwareClock {
   }
 
   /**
-   * Detects pauses, and aborts the signals whose time limit is reached. The caller calls `tick` about every
-   * `intervalMs`.
+   * Detects pauses of the container, and aborts signals whose time limit has ended. The caller calls `tick`
+   * about every `intervalMs`.
    */
   tick(intervalMs: number): void {
     this.#detectPause(intervalMs);
@@ -57,7 +60,9 @@ export class PauseAwareClock {
     }
   }
 
-  /** Adds a pause that the host reports, unless the clock has already detected it. */
+  /**
+   * Adds a pause that the host reports, but only the part of its time that the clock has not detected itself.
+   */
   addPause(pausedMs: number): void {
     // Detects the gap first: the host's message reports the same pause and may come before the next tick.
     this.#detectPause(0);
@@ -78,8 +83,8 @@ export class PauseAwareClock {
   }
 
   /**
-   * Returns a signal that aborts with `TimeLimitReached` after `ms` of working time. Disposing the returned
-   * object prevents that.
+   * Returns a signal that aborts with `TimeLimitReached` after `ms`, not counting pauses of the container.
+   * Disposal of the returned object prevents the abort.
    */
   after(ms: number): Disposable & { readonly signal: AbortSignal } {
     const controller = new AbortController();

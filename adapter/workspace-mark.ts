@@ -2,22 +2,21 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import type { SandboxPaths } from "./places.ts";
 
 /**
- * A file that exists while the workspace is completely prepared. The adapter removes the file before it
- * checks out another commit and creates it again afterwards. So the file is missing after a checkout that was
- * killed.
+ * A marker file that exists only while the workspace is fully prepared. The adapter removes it before it
+ * checks out a commit and creates it again afterwards, so it is missing if a checkout was killed.
  */
 export interface WorkspaceReadyMarker {
   isSet(): Promise<boolean>;
   /**
-   * Runs the checkout `move` while the mark is removed. For a nested call, the outer call creates the mark
-   * again.
+   * Removes the marker file, runs the checkout `move`, and creates the file again. In a nested call, only the
+   * outer call removes and creates the file.
    */
   whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
 }
 
 /**
- * Returns a marker whose file is in the container's writable layer. The workspace is there too, so both are
- * lost together.
+ * Returns a marker whose file is in the container's writable layer. The workspace is in that layer, too, so
+ * both are lost together.
  */
 export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): WorkspaceReadyMarker {
   const file = `${paths.layer}/prepared`;
@@ -47,8 +46,8 @@ export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): 
 }
 
 /**
- * Returns the machine's boot ID, which is the mark's content. A mark with another boot ID is invalid, because
- * a power failure may have lost files of the workspace but not the mark.
+ * Returns the machine's boot ID, which is the content of the marker file. A marker from an earlier boot is
+ * invalid: a power failure may have lost files of the workspace, but not the marker.
  */
 const bootId = async (): Promise<string> => (await readIfThere("/proc/sys/kernel/random/boot_id")) ?? "";
 

@@ -10,42 +10,48 @@ import { removeBlockingGitFilesScript } from "./plain-file.ts";
 import { requireExitCode } from "./program-end.ts";
 import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
 
-/** The copy of the repository in which the agent works. All methods run git as the agent's user. */
+/** The copy of the repository in which the agent works. All methods run git as the agent's Linux user. */
 export interface Workspace {
   readonly git: Git;
   readonly branch: string;
-  /** The commit where the task's branch started. */
+  /** The commit from which the task's branch started. */
   readonly base: string;
   readonly exclude: string;
   readonly limit: StartCommandTimeLimit;
   readonly mark: WorkspaceReadyMarker;
   tip(): Promise<string>;
   /**
-   * Points HEAD at the task's branch again and removes locks of killed programs. If the agent made commits on
-   * top of the branch without moving the branch, moves the branch to them. Checks out no files.
+   * Points HEAD at the task's branch again and removes lock files of killed programs, without a checkout. If
+   * HEAD has new commits on top of the branch, first moves the branch to them.
    */
   restoreBranch(): Promise<void>;
   /**
-   * Writes a git tree of all files in the work folder, except ignored files and those in `without`. Throws
-   * `WorkTooLargeError` if the files exceed the limits of a task.
+   * Writes a git tree of all files in the work folder, except files that git ignores and the files in
+   * `without`. Throws `WorkTooLargeError` if the files exceed the task's limits.
    */
   writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
   isAncestor(older: string, newer: string): Promise<boolean>;
-  /** Makes a commit of a tree. Does not move a branch to the commit. */
+  /** Makes a commit of a git tree, without moving any branch to the commit. */
   makeCommit(commit: NewCommit): Promise<string>;
-  /** Makes all files that git does not ignore match a tree. Leaves the branch and its commits unchanged. */
+  /**
+   * Makes the files in the work folder match a git tree, except files that git ignores. Leaves the branch and
+   * its commits unchanged.
+   */
   restore(tree: string): Promise<void>;
-  /** Removes git's index and resets `.git/info`: in an earlier run, an agent may have used them to hide files from git. */
+  /**
+   * Removes git's index and resets `.git/info`, because an agent may have used them before a restart to hide
+   * files from git.
+   */
   resetIndex(): Promise<void>;
   /**
-   * Moves the branch to a commit and makes the files match it. Also removes files that are not in the commit,
-   * except ignored ones.
+   * Moves the task's branch to a commit and makes the files match it. Removes files that are not in the
+   * commit, except files that git ignores.
    */
   moveTo(commit: string): Promise<void>;
   /**
-   * Makes the index and the files match a commit, which must be the tip of the branch. Returns the commit's
-   * tree.
+   * Makes git's index and the files match a commit, which must be the tip of the task's branch. Returns the
+   * commit's git tree.
    */
   checkOut(commit: string): Promise<string>;
   setRef(ref: string, commit: string): Promise<void>;
@@ -65,30 +71,33 @@ export interface WorkspaceSpec {
   readonly base: string;
   readonly limit: StartCommandTimeLimit;
   readonly workLimits: WorkSizeLimits;
-  /** The content of `.git/info/exclude` before any agent ran, to which the adapter resets that file. */
+  /** The content of `.git/info/exclude` before any agent ran. The adapter resets the file to this content. */
   readonly exclude: string;
   readonly mark: WorkspaceReadyMarker;
 }
 
 /**
- * A shell script that restores the owner's permissions on all files, and removes pipes and sockets: no commit can
- * contain them, and reading one would block.
+ * A shell script that gives the owner access to all files again. It also removes pipes and sockets, because
+ * git cannot commit them, and reading one would block.
  */
 const restorePermissions = `chmod u+rwx . && find . \\( -type d ! -perm -700 -exec chmod u+rwx {} \\; \\) \
   -o \\( -type f ! -perm -400 -exec chmod u+r {} + \\) -o \\( \\( -type p -o -type s \\) -exec rm -f {} + \\)`;
 /**
- * A shell script that removes what killed git commands left: locks and unfinished rebases. Also resets
- * `.git/info`, since its files can make git ignore files or run filters.
+ * A shell script that removes lock files and unfinished rebases, which killed git commands may leave. Also
+ * resets `.git/info`, because its files can make git ignore files or run filters.
  */
 const removeLeftovers = `find .git/ -name '*.lock' -type f -delete; rm -rf .git/rebase-merge .git/rebase-apply .git/info
   mkdir .git/info && echo '* -filter' > .git/info/attributes && printf %s "$1" > .git/info/exclude`;
 const maxNested = 1_000;
-/** The time limit for removing files, in milliseconds: a million files take minutes. */
+/**
+ * The time limit for removing files, in milliseconds. It is long because removing a million files takes
+ * minutes.
+ */
 const removalMs = 600_000;
 
 /**
- * The git index that the adapter makes anew for each tree: the agent's index may be locked, contain an unfinished
- * merge, or hide files.
+ * The git index file that the adapter makes anew for each tree. It does not use the agent's index, which may
+ * be locked, contain an unfinished merge, or hide files.
  */
 const ownIndex = "aimi-index";
 
@@ -113,8 +122,8 @@ export function openWorkspace({
   };
   const run = (script: string, ...args: string[]) => runIn(folder, ["sh", "-c", script, "sh", ...args]);
   /**
-   * Restores the permissions of the work folder. Starts in `/`, since the agent may have removed the permissions of
-   * the work folder itself.
+   * Restores the owner's access to all files in the work folder. Starts in `/`, because the agent may have
+   * removed access to the work folder itself.
    */
   const open = () =>
     runIn("/", [
@@ -130,7 +139,7 @@ export function openWorkspace({
   const isAncestor = async (older: string, newer: string): Promise<boolean> =>
     (await git.runForExitCode(["merge-base", "--is-ancestor", older, newer])) === 0;
 
-  /** Removes all files that are neither ignored nor in the index, whatever their number. */
+  /** Removes all files that git neither ignores nor has in its index, however many there are. */
   async function clean(env: GitRunOptions["env"] = {}): Promise<void> {
     try {
       await git.run(["clean", "-ffd", "--quiet"], { env, withinMs: removalMs });
@@ -153,7 +162,10 @@ export function openWorkspace({
       await clean();
     });
 
-  /** Removes nested `.git` folders: git would commit a nested repository as a mere reference, without the files in it. */
+  /**
+   * Removes the `.git` folders of nested repositories. Otherwise git would commit a nested repository only as
+   * a reference, without its files.
+   */
   async function removeNestedRepositories(): Promise<void> {
     const { stdout } = await run("find . -mindepth 2 -name .git -not -path './.git/*' -print0");
     for (const path of stdout.split("\0").filter(Boolean).slice(0, maxNested)) {
@@ -255,8 +267,8 @@ export function openWorkspace({
 }
 
 /**
- * Removes the locks of killed programs, and pipes that an agent may have left in `.git`. The adapter calls this
- * function only while no other program works in the repository.
+ * Removes lock files of killed programs from `.git`, and pipes that an agent may have put there. Called only
+ * while no other program uses the repository.
  */
 export async function removeStaleGitLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
@@ -267,8 +279,8 @@ export async function removeStaleGitLocks({ folder, env, limit }: BundlePlace): 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
 
 /**
- * Fetches commits from a bundle that only root may read. First copies the bundle to a temporary file of the
- * agent's user, who runs git.
+ * Fetches commits from a git bundle that only root may read. First copies the bundle to a temporary file of
+ * the agent's Linux user, because git runs as that user.
  */
 export async function fetchBundle(
   { folder, env, limit }: BundlePlace,

@@ -7,20 +7,23 @@ import type {
   ModelPrice,
 } from "../src/domain/generated/gateway.ts";
 
-/** The workers that may use the gateway, and the models and registries of each, as in the host's latest admission. */
+/**
+ * The workers that may use the gateway, each with its models and package registries. The list comes from the
+ * host's latest admission message.
+ */
 export interface AdmittedWorkers {
-  /** Whether the host has sent any admission yet. */
+  /** Whether the host has sent an admission message since the gateway started. */
   readonly isReady: boolean;
   readonly prices: readonly ModelPrice[];
   /**
-   * Finds the worker with this token and this network address. Returns null if no worker matches, or if
-   * `tokens` contains different tokens.
+   * Finds the worker with the given token and network address. Returns null if no worker matches, or if
+   * `tokens` contains more than one distinct token.
    */
   findByToken(tokens: readonly string[], address: string | null): AdmittedWorker | null;
   findByName(worker: string): AdmittedWorker | null;
   findEndpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
   findMirror(worker: AdmittedWorker, name: string): Mirror | null;
-  /** Returns a signal that aborts when the host revokes the worker's admission. */
+  /** Returns a signal that aborts when the host withdraws the worker's permission to use the gateway. */
   revocationSignalOf(worker: AdmittedWorker): AbortSignal;
   apply(admission: AdmissionPayload): void;
 }

@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 
 export interface ErrorAnswer {
   readonly status: number;
-  /** The kind of error, in the vocabulary of Anthropic's API; clients of other APIs read only the status. */
+  /** The kind of error, as Anthropic's API names it. Clients of other APIs read only the HTTP status. */
   readonly type: string;
   readonly message: string;
   readonly retryAfterSeconds?: number;
 }
 
-/** Answers a request with an error, in a form that every supported agent understands. */
+/** Answers a request with an error, in a JSON form that all supported agents understand. */
 export function sendErrorAnswer(
   response: ServerResponse,
   { status, type, message, retryAfterSeconds }: ErrorAnswer,
@@ -31,8 +31,8 @@ export function sendErrorAnswer(
 }
 
 /**
- * Returns a 403 answer with this message. Agents stop after a 403; after other errors, they retry for
- * minutes.
+ * Returns an answer with HTTP status 403 and the given message. Agents stop after a 403, but retry for
+ * minutes after other errors.
  */
 export const forbiddenAnswer = (message: string): ErrorAnswer => ({
   status: 403,
@@ -40,7 +40,7 @@ export const forbiddenAnswer = (message: string): ErrorAnswer => ({
   message,
 });
 
-/** The answer if the buffer budget has no memory left for the request's body. */
+/** The answer to a request if no memory is left to buffer the request's body. */
 export const bufferFullAnswer: ErrorAnswer = {
   ...{
     status: 429,
@@ -50,7 +50,7 @@ export const bufferFullAnswer: ErrorAnswer = {
   },
 };
 
-/** Returns the answer for a temporary failure, after which the agent may retry. */
+/** Returns the answer for a temporary failure. The agent may retry the request later. */
 export const unavailableAnswer = (message: string): ErrorAnswer => ({
   ...{ status: 503, type: "overloaded_error", message, retryAfterSeconds: 5 },
 });

@@ -12,8 +12,8 @@ export interface UpstreamRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable | null;
   /**
-   * Whether the server must be on the public internet. True for a redirect to a server other than the
-   * configured one, because only the settings may name a server with a private address.
+   * Whether the server's address must be on the public internet. True for a redirect to a server other than
+   * the configured one: only the user's settings may name a server with a private address.
    */
   readonly mustBePublic: boolean;
   readonly signal: AbortSignal;
@@ -27,14 +27,14 @@ export interface UpstreamAnswer {
 
 export type SendUpstreamRequest = (question: UpstreamRequest) => Promise<UpstreamAnswer>;
 
-/** Thrown if a redirect leads to a host that is not on the public internet. */
+/** Thrown if a redirect points to a host that is not on the public internet. */
 export class NonPublicHostError extends Error {}
 
 const silenceMs = 60_000;
 const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
 /**
- * The connection pools. Requests that must go to a public address have a pool of their own, because
- * connections in the other pool were opened without the check of the address.
+ * The HTTP connection pools. Requests that may only go to public addresses have a separate pool, because
+ * connections in the other pool were opened without a check of the address.
  */
 const agents = {
   own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
@@ -42,8 +42,8 @@ const agents = {
 };
 
 /**
- * Sends a request to a registry and resolves when the answer's headers arrive. Rejects if none arrive. If the
- * connection ends early, the stream of the answer's body fails.
+ * Sends a request to a package registry. Resolves when the headers of the answer arrive, and rejects if none
+ * arrive; if the connection ends later, the body's stream fails.
  */
 export function sendUpstreamRequest(question: UpstreamRequest): Promise<UpstreamAnswer> {
   const { url, method, headers, body, mustBePublic, signal } = question;

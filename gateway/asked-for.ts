@@ -4,35 +4,35 @@ import { isEmbeddingPath, isResponsesPath, type ModelApiName } from "./request-p
 import { anthropicPriceFactor } from "./usage-anthropic.ts";
 import { openaiPriceFactor } from "./usage-openai.ts";
 
-/** The facts from a model request's body that determine how much the call can cost. */
+/** The values from a model request's body that determine the call's maximum cost. */
 export interface ParsedModelRequest {
   readonly model: string | null;
-  /** The maximum number of output tokens, over all answers of the call. */
+  /** The maximum number of output tokens, summed over all answers that the request asks for. */
   readonly outputTokens: number;
   /**
-   * Whether the input may have more tokens than the body has bytes. This is possible if the request refers to
-   * content stored at the API, or contains a video or document.
+   * Whether the input may have more tokens than the body has bytes. This is possible if the body contains a
+   * video or document, or refers to content that the API stores.
    */
   readonly readsStored: boolean;
-  /** The number of pictures in the request, which cost tokens independent of their bytes. */
+  /** The number of pictures in the request. A picture's tokens do not depend on its size in bytes. */
   readonly pictures: number;
-  /** Whether the API itself runs tools, such as a web search; their results count as input. */
+  /** Whether the API itself runs tools, such as a web search. The tools' results count as input tokens. */
   readonly hasTools: boolean;
   /**
-   * Whether the API may compact the conversation first, which adds the tokens of reading and writing it once
-   * more.
+   * Whether the API may first compact the conversation. The API then reads and writes the conversation once
+   * more, which costs additional tokens.
    */
   readonly mayCompact: boolean;
   readonly priceFactor: number;
 }
 
-/** The maximum length of an answer, in tokens, that the gateway assumes for a call that sets no limit. */
+/** The maximum length of an answer, in tokens, that the gateway assumes if the request sets no limit. */
 export const assumedMaxAnswerTokens: Readonly<Record<ModelApiName, number>> = {
   ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
 };
 /**
- * The highest token limit and number of answers that the gateway accepts from a request. It lowers larger
- * values, since no model reaches them.
+ * The maximum values that the gateway uses for a request's token limit and number of answers. No model
+ * reaches them, so the gateway treats larger values as these maximums.
  */
 const maxTokens = 1_000_000;
 const maxAnswers = 128;
@@ -90,7 +90,7 @@ const candidates = withLogin(
   ]),
 );
 
-/** The JSON paths that `parseModelRequest` reads in a request's body. */
+/** The JSON paths whose values `parseModelRequest` reads from a request's body. */
 export const modelRequestJsonPaths: Readonly<Record<ModelApiName, readonly string[]>> = {
   anthropic: [
     ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
@@ -136,8 +136,8 @@ function limitsOf(api: ModelApiName, path: string): readonly string[] {
 }
 
 /**
- * Returns the largest amount at these paths, since the API may use any of them. Returns `otherwise` if there
- * is none.
+ * Returns the largest number at the given paths, because the API may use any of them. Uses `otherwise` for an
+ * invalid value, or if there is no value.
  */
 function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
   const values = paths.flatMap((path) => findPickedValues(record, path)).filter((value) => value !== null);
@@ -184,8 +184,8 @@ function isAddress(value: unknown): boolean {
 }
 
 /**
- * Adds a path under the field `request` for each path. Requests with a subscription's login wrap their body
- * in this field.
+ * Adds, for each path, the same path below the field `request`. Clients that use a subscription's login wrap
+ * the body in this field.
  */
 function withLogin(paths: readonly string[]): readonly string[] {
   return [...paths, ...paths.map((path) => `request.${path}`)];

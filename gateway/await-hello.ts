@@ -4,13 +4,14 @@ import { readClientHello } from "./client-hello.ts";
 export type ClientHelloResult =
   | { readonly kind: "none" }
   /**
-   * The TLS ClientHello is complete. `bytes` holds all bytes read so far, and may go beyond the ClientHello.
+   * The TLS ClientHello is complete. `bytes` holds all bytes read so far, which may include bytes after the
+   * ClientHello.
    */
   | { readonly kind: "hello"; readonly serverName: string | null; readonly bytes: Buffer };
 
 /**
- * Reads from a client until its TLS ClientHello is complete. Gives up if the ClientHello is invalid, late, or
- * cut short by a disconnect. Pauses the client at the end.
+ * Reads from a client until its TLS ClientHello is complete, invalid or late, or until the client
+ * disconnects. Then pauses the client's stream.
  */
 export function awaitClientHello(client: Duplex, head: Buffer, withinMs: number): Promise<ClientHelloResult> {
   const { promise, resolve } = Promise.withResolvers<ClientHelloResult>();

@@ -1,20 +1,26 @@
-/** The buffer budget: limits the memory for the bodies of all requests in flight. */
+/** Limits the memory for the bodies of all requests that the gateway handles at the same time. */
 export interface BufferBudget {
   /**
-   * Opens a lease of memory for one request of this worker. Disposing of the lease frees all of its bytes.
+   * Opens a memory lease for one request of the given worker. Disposal of the lease frees all of its bytes.
    */
   open(worker: string): BufferLease;
 }
 
 export interface BufferLease extends Disposable {
-  /** Takes this number of additional bytes. Returns false, and takes none, if the budget does not allow them. */
+  /**
+   * Adds the given number of bytes to the lease. Returns false, and adds none, if the memory limits do not
+   * allow them.
+   */
   take(bytes: number): boolean;
 }
 
 export interface BufferBudgetOptions {
   readonly maxBytesPerWorker: number;
   readonly maxBytes: number;
-  /** The number of bytes that each worker may use, even if other workers have used up `maxBytes`. */
+  /**
+   * The number of bytes that each worker may always use, even if the workers together have used up
+   * `maxBytes`.
+   */
   readonly guaranteedBytes: number;
 }
 

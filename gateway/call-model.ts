@@ -44,15 +44,18 @@ export interface ModelCall {
   readonly query: string;
 }
 
-/** The maximum time, in milliseconds, for which the gateway holds a call back until a rate limit ends. */
+/** How long, in milliseconds, the gateway may delay a call until a rate limit ends. */
 const maxHoldMs = 20_000;
 /**
- * How many calls a worker may have in flight before the gateway checks the estimated cost of a further call.
- * It refuses that call if the estimate exceeds the remaining budget.
+ * While a worker has at least this many calls in flight, the gateway checks the estimated cost of each
+ * further call. It refuses the call if the estimate exceeds the remaining budget.
  */
 const maxUncheckedCalls = 8;
 
-/** Forwards an agent's call to its model with the real credential, and journals the call's usage. */
+/**
+ * Forwards an agent's call to the model's API with the real credential. Records the call's usage in the
+ * gateway's journal.
+ */
 export async function callModel(
   deps: CallModelDeps,
   call: ModelCall,
@@ -88,7 +91,10 @@ export async function callModel(
   await executeCall(deps, call, { request, response, body, lease, credential, abandoned });
 }
 
-/** Refuses the call if a budget of the worker or the swarm is used up. Returns whether it did. */
+/**
+ * Refuses a model call if a budget of the worker or the swarm is used up. Returns whether it refused the
+ * call.
+ */
 function refuseIfExhausted(
   { ledger, refusals }: CallModelDeps,
   { worker, path }: ModelCall,
@@ -154,7 +160,10 @@ async function executeCall(deps: CallModelDeps, call: ModelCall, exchange: Model
   }
 }
 
-/** Estimates the maximum usage of a call, and changes the call's body if the API reports usage only on request. */
+/**
+ * Estimates the maximum usage of a model call. Changes the call's body if the API reports usage only when the
+ * request asks for it.
+ */
 function estimateAndRewrite(
   { endpoint: { api }, path }: ModelCall,
   { request, body }: ModelExchange,
@@ -208,8 +217,8 @@ async function ask(
 }
 
 /**
- * If the API refused the login's token (401), renews it and returns the new credential. Otherwise, or if the
- * renewal fails, returns null.
+ * If the API refused the token of a subscription's login (401), renews the token and returns the new
+ * credential. Returns null after any other answer, or if the renewal fails.
  */
 async function renewedCredential(
   { logins }: CallModelDeps,
@@ -246,7 +255,10 @@ async function noteLimit(
   await journalLimit(deps, call, { status, until: until.getTime() });
 }
 
-/** Journals a rate limit once for each worker that meets it, so that the host can pause that worker. */
+/**
+ * Records an endpoint's rate limit in the gateway's journal, once for each worker that meets it, so that the
+ * host can pause that worker.
+ */
 async function journalLimit(
   { limits, journal }: CallModelDeps,
   { worker, endpoint }: ModelCall,
@@ -263,7 +275,10 @@ const noAnswer: ForwardedAnswer = {
   ...{ status: 0, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: false },
 };
 
-/** Returns a signal that aborts if the client disconnects before its answer is complete, or the host revokes the worker. */
+/**
+ * Returns a signal that aborts when the client disconnects before its answer is complete, or when the host
+ * withdraws the worker's permission to use the gateway.
+ */
 function abandonedSignal(response: ServerResponse, revoked: AbortSignal): AbortSignal {
   const left = new AbortController();
   response.once("close", () => {

@@ -1,11 +1,11 @@
 /** The result of parsing the first bytes of a connection as a TLS ClientHello. */
 export type ClientHello =
-  /** The ClientHello is incomplete. At least `missing` more bytes are needed. */
+  /** The ClientHello is incomplete: at least `missing` more bytes are needed. */
   | { readonly kind: "more"; readonly missing: number }
   | { readonly kind: "not-tls" }
   /**
-   * The ClientHello is complete. `serverName`: the requested server name in lower case, or null if it is absent or
-   * ambiguous.
+   * The ClientHello is complete. `serverName` is the requested server name in lower case, or null if the name
+   * is absent or ambiguous.
    */
   | { readonly kind: "hello"; readonly serverName: string | null };
 
@@ -16,15 +16,15 @@ const clientHelloMessage = 1;
 
 const serverNameExtension = 0;
 /**
- * The extension types of Encrypted ClientHello and encrypted SNI, which hide the real server name. The
- * gateway also refuses GREASE extensions, because they look the same. In sandboxes, only browsers send these
- * extensions.
+ * The TLS extension types of Encrypted ClientHello and encrypted SNI, which hide the real server name. The
+ * gateway also refuses GREASE extensions, which look the same; in sandboxes, only browsers send any of these.
  */
 const hidingExtensions: readonly number[] = [0xfe0d, 0xffce];
 
 /**
- * Reads the server name from the start of a TLS connection, which may be split into several records. An
- * ambiguous name counts as none, since the caller decides by it whether to allow the connection.
+ * Reads the server name from the first bytes of a TLS connection, which may be split into several TLS
+ * records. Returns no name if the name is ambiguous, because the caller allows or refuses the connection by
+ * the name.
  */
 export function readClientHello(bytes: Uint8Array): ClientHello {
   const message = joinRecords(bytes.subarray(0, maxBytes));
@@ -37,8 +37,8 @@ export function readClientHello(bytes: Uint8Array): ClientHello {
 }
 
 /**
- * Returns the body of the first handshake message, or the number of bytes that are still missing. Returns
- * `not-tls` if a record contains anything else.
+ * Returns the body of the first TLS handshake message, or the number of bytes that are still missing. Returns
+ * `not-tls` if the bytes are not TLS handshake records.
  */
 function joinRecords(bytes: Uint8Array): Uint8Array | number | "not-tls" {
   const pieces: Uint8Array[] = [];
@@ -86,7 +86,7 @@ interface Extension {
   readonly content: Uint8Array;
 }
 
-/** Returns the extensions of a ClientHello. Returns null if a length field is wrong. */
+/** Returns the TLS extensions of a ClientHello, or null if one of its length fields is wrong. */
 function readExtensions(message: Uint8Array): Extension[] | null {
   const versionAndRandom = 2 + 32;
   if (message.length < versionAndRandom) return null;
@@ -122,7 +122,10 @@ function serverNameIn(extensions: readonly Extension[]): string | null {
   return /^[A-Za-z0-9._-]{1,253}$/.test(text) ? text.toLowerCase() : null;
 }
 
-/** Splits the bytes into a length-prefixed part and the rest. Returns null if the part is truncated. */
+/**
+ * Reads a length field and splits off as many bytes as it states. Returns these bytes and the rest, or null
+ * if too few bytes are left.
+ */
 function cutPart(bytes: Uint8Array, lengthBytes: number): { part: Uint8Array; rest: Uint8Array } | null {
   if (bytes.length < lengthBytes) return null;
   const end = lengthBytes + number(bytes, 0, lengthBytes);

@@ -13,10 +13,10 @@ export interface RecordEndedCallDeps {
   readonly now: () => number;
 }
 
-/** A call of a model whose answer has ended, or that got no answer. */
+/** A call to a model that has ended, with or without an answer. */
 export interface EndedModelCall {
   readonly seq: number;
-  /** The name of the model in the request; null if there was none. */
+  /** The name of the model in the request; null if the request names no model. */
   readonly model: string | null;
   readonly maxCost: Spending;
   readonly outcome: ForwardedAnswer;
@@ -24,8 +24,8 @@ export interface EndedModelCall {
 }
 
 /**
- * Adds the usage of an ended call to the ledger and journals it. Also journals the notices of budgets that this call
- * has reached.
+ * Adds the usage of an ended call to the spending ledger, and records it in the gateway's journal. Also
+ * records a notice for each budget that has newly reached 80 % or 100 %.
  */
 export async function recordEndedCall(
   deps: RecordEndedCallDeps,
@@ -57,7 +57,7 @@ export async function recordEndedCall(
 
 /**
  * Returns a call's spending as the API reported it. If the report is incomplete, returns the estimated
- * maximum, or the reported spending if it is larger.
+ * maximum or the reported spending, whichever is larger.
  */
 function judgeSpending(
   { admitted }: RecordEndedCallDeps,

@@ -2,15 +2,21 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 import type { SubscriptionLogins } from "./logins.ts";
 import { isForwardedHeader } from "./passed-words.ts";
 
-/** The credential of one call to a model, and the secrets that the gateway must remove from the answer. */
+/**
+ * The credential for one call to a model. Also names the secrets that the gateway must remove from the
+ * answer.
+ */
 export interface CallCredential {
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
-  /** The token of a subscription's login, which the gateway renews if the API refuses it; null for other credentials. */
+  /**
+   * The token of a subscription's login, which the gateway renews if the API refuses it; null if the
+   * credential is of another kind.
+   */
   readonly loginToken: string | null;
 }
 
-/** The header that Anthropic's API requires with the token of a subscription's login. */
+/** The header that Anthropic's API requires together with the token of a subscription's login. */
 const loginFlag = { "anthropic-beta": "oauth-2025-04-20" };
 
 export async function credentialForEndpoint(
@@ -32,8 +38,8 @@ export function credentialFromLoginToken(token: string): CallCredential {
 }
 
 /**
- * Returns the headers to forward to a model: the agent's headers that may be forwarded, plus the endpoint's
- * credential.
+ * Returns the headers to send to a model's API: those of the agent's headers that may be forwarded, and the
+ * endpoint's credential.
  */
 export function buildModelRequestHeaders(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,

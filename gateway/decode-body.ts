@@ -2,14 +2,20 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDeco
 
 export type DecodedBody =
   | { readonly kind: "decoded"; readonly bytes: Uint8Array }
-  /** The decompressed body is larger than any API accepts. */
+  /** The decompressed body is larger than the maximum that any API accepts. */
   | { readonly kind: "too-large" }
   | { readonly kind: "unreadable" };
 
-/** The maximum size of a decompressed body, in bytes: more than any API accepts. */
+/**
+ * The maximum size of a decompressed request body, in bytes. It is higher than the limit of every supported
+ * API.
+ */
 export const maxBodyLength: number = 64 << 20;
 
-/** Decompresses a request's body as its `content-encoding` says, up to `maxBodyLength`. */
+/**
+ * Decompresses a request's body according to its `content-encoding`. Stops when the result exceeds
+ * `maxBodyLength`.
+ */
 export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
   const names = (encoding ?? "")
     .toLowerCase()
@@ -34,8 +40,8 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
 type Decode = (bytes: Uint8Array) => Uint8Array;
 
 /**
- * The type of Node's decompressors with the option `info`, which Node's own types do not declare. With this
- * option, they also return the zlib engine.
+ * The type of Node's decompression functions with the option `info`, with which they also return the zlib
+ * engine. Node's own types do not declare this option.
  */
 type ZlibDecode = (
   bytes: Uint8Array,
@@ -51,8 +57,8 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
 ]);
 
 /**
- * Wraps one of Node's decompressors so that it throws if bytes follow the first compressed frame. Node would
- * ignore these bytes, but the API's server may read them.
+ * Wraps one of Node's decompression functions so that it throws if bytes follow the first compressed frame.
+ * Node would ignore these bytes, but the API's server may read them.
  */
 function wholly(decode: unknown): Decode {
   return (bytes) => {
@@ -67,7 +73,7 @@ function wholly(decode: unknown): Decode {
   };
 }
 
-/** Decodes `deflate` with or without the zlib header, because some clients omit that header. */
+/** Decompresses `deflate` data with or without the zlib header, because some clients omit this header. */
 function deflated(bytes: Uint8Array): Uint8Array {
   const isWithHead = ((bytes[0] ?? 0) & 0x0f) === 8 && (((bytes[0] ?? 0) << 8) | (bytes[1] ?? 0)) % 31 === 0;
   return wholly(isWithHead ? inflateSync : inflateRawSync)(bytes);

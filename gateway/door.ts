@@ -20,29 +20,30 @@ export interface GatewayServerDeps extends Omit<CallModelDeps, "bufferBudget" | 
   readonly connect: (address: string, port: number) => Promise<Duplex>;
 }
 
-/** A Unix socket or TCP port on which the gateway listens for sandboxes. */
+/** The Unix socket or TCP port on which the gateway accepts connections from sandboxes. */
 export type ListenAddress = { readonly socket: string } | { readonly port: number };
 
-/** The limits that the gateway sets for its clients. Times are in milliseconds. */
+/** The gateway's limits for clients in sandboxes. Times are in milliseconds. */
 export interface GatewayServerLimits {
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
-  /** The interval between checks for connections that have timed out. */
+  /** The interval at which the gateway looks for connections that have timed out. */
   readonly checkMs: number;
   /**
-   * The maximum time in which a tunnel's client must send its TLS hello, or must read the gateway's refusal.
+   * How long a client that opens a tunnel may take to send its TLS ClientHello, or to read the gateway's
+   * refusal.
    */
   readonly helloMs: number;
-  /** The maximum number of open requests and tunnels of one worker, counted together. */
+  /** The maximum number of open requests and tunnels of one worker, both counted together. */
   readonly maxPerWorker: number;
   readonly connections: ConnectionLimiterOptions;
   /**
-   * The rate limit of each worker's requests. It protects the disk, because the gateway journals each
-   * request.
+   * The rate limit for the requests of each worker. It keeps the gateway's journal, which records each
+   * request, from filling the disk.
    */
   readonly requestRate: TokenBucketOptions;
-  /** The memory limits for request bodies. The whole process of the gateway may use half a gigabyte. */
+  /** The memory limits for buffering request bodies. The gateway's whole process may use half a gigabyte. */
   readonly bufferBudget: BufferBudgetOptions;
 }
 
@@ -55,8 +56,8 @@ const defaultBounds: GatewayServerLimits = {
 };
 
 /**
- * Opens the gateway's server for sandboxes. A worker's token gives access only to the models and hosts of
- * that worker.
+ * Opens the gateway's server for sandboxes. A worker's token gives access only to the models and hosts that
+ * the worker may use.
  */
 export async function openGatewayServer(
   deps: GatewayServerDeps,
@@ -234,8 +235,8 @@ export async function openGatewayServer(
 }
 
 /**
- * The message for an unknown token. It contains the words by which agents recognise a failed login; some
- * agents ignore the rest of the answer.
+ * The error message for an unknown token. It contains words by which agents recognise a failed login, because
+ * some agents ignore the rest of the answer.
  */
 const unknownToken = "authentication failed, invalid x-api-key: the worker's token is unknown or revoked";
 const askForToken = 'proxy-authenticate: Basic realm="swarm"';
@@ -243,14 +244,14 @@ const tooMany: ErrorAnswer = {
   ...{ status: 429, type: "rate_limit_error", message: "too many concurrent requests", retryAfterSeconds: 1 },
 };
 
-/** Returns the client's network address; null if the client uses the Unix socket. */
+/** Returns the client's network address. Returns null if the client is connected through the Unix socket. */
 function addressOf({ socket }: IncomingMessage): string | null {
   return socket.remoteAddress?.replace(/^::ffff:/, "") ?? null;
 }
 
 /**
- * Returns a request's target for the journal: without the query, and without any token in the path. Accepts
- * malformed paths, too.
+ * Returns a request's target as the journal records it: without the query, and without any token in the path.
+ * Also accepts malformed targets.
  */
 function withoutToken(target: string): string {
   return (target.split("?")[0] ?? "").replace(/(\/r\/+)[^/]+/, "$1*");

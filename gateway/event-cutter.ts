@@ -1,8 +1,8 @@
-/** Receives the data of a stream of server-sent events, event by event. */
+/** Receives the data of each event in a stream of server-sent events. */
 export interface ServerSentEventReceiver {
-  /** Receives the next piece of the current event's data. */
+  /** Called with each further piece of the current event's data. */
   data(bytes: Uint8Array): void;
-  /** Called at the end of each event that had data. */
+  /** Called at the end of each event that contains data. */
   end(): void;
 }
 
@@ -11,8 +11,8 @@ const lineBreak = Uint8Array.of(lineFeed);
 const maxNameLength = 8;
 
 /**
- * Extracts the data of each event from a stream of server-sent events, without buffering it. The stream may arrive in
- * pieces of any size.
+ * Extracts the data of each event from a stream of server-sent events, and passes the data on without
+ * buffering it. The stream may arrive in pieces of any size.
  */
 export class ServerSentEventParser {
   readonly #receiver: ServerSentEventReceiver;
@@ -45,7 +45,7 @@ export class ServerSentEventParser {
     if (this.#state === "data") this.#give(bytes, dataFrom, bytes.length);
   }
 
-  /** Ends the last event of the stream, even if no blank line follows it. */
+  /** Ends the stream and its last event, even if no blank line follows that event. */
   finish(): void {
     this.#endEvent();
   }

@@ -1,17 +1,17 @@
-/** The destination of a request, as its target (path and query) states it. */
+/** The destination of a request, derived from the request's target (path and query). */
 export type Route =
   | { readonly kind: "model"; readonly endpoint: string; readonly path: string; readonly query: string }
   | { readonly kind: "mirror"; readonly token: string; readonly mirror: string; readonly rest: string }
-  /** No destination, because the target is unknown or ambiguous. */
+  /** The request has no destination, because its target is unknown or ambiguous. */
   | { readonly kind: "none"; readonly why: "path" | "not-allowed" };
 
 const maxTargetLength = 8_000;
-/** Matches a path that another server could read as a different path. */
+/** Matches a target that a server behind the gateway could read as a different path. */
 const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/i;
-/** Matches npm's spelling of a scoped package's name, with `%2f`, which registries accept. */
+/** Matches a scoped npm package's name that is written with `%2f`. Registries accept this form. */
 const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 
-/** Parses a request's target into a route. An ambiguous target has no route. */
+/** Parses a request's target into a route. An ambiguous target has the route `none`. */
 export function findRoute(target: string): Route {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return { kind: "none", why: "not-allowed" };
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > maxTargetLength)
@@ -31,7 +31,7 @@ export function findRoute(target: string): Route {
   return { kind: "mirror", token, mirror: name, rest: `${rest}${query}` };
 }
 
-/** Returns the percent-decoded text; null if it is malformed. */
+/** Returns the percent-decoded text, or null if its encoding is malformed. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -40,7 +40,10 @@ function decoded(text: string): string | null {
   }
 }
 
-/** The calls that agents need, by API. The gateway refuses all other calls, which its API key would allow. */
+/**
+ * For each API, the calls that agents need. The gateway refuses all other calls, although its API key would
+ * allow them.
+ */
 const callsByApi: Readonly<
   Record<"anthropic" | "openai" | "google", readonly (readonly [string, RegExp])[]>
 > = {
@@ -62,7 +65,10 @@ const callsByApi: Readonly<
   ],
 };
 
-/** Whether the gateway allows a call. For an unknown API (null), the gateway allows any GET, POST or HEAD. */
+/**
+ * Whether the gateway allows a call to a model's API. For an unknown API (null), allows any GET, POST or
+ * HEAD.
+ */
 export function isAllowedModelCall(
   api: keyof typeof callsByApi | null,
   method: string,
@@ -72,7 +78,10 @@ export function isAllowedModelCall(
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
 
-/** Returns all tokens in a request. Clients put their API key into different headers, or into the query. */
+/**
+ * Returns all tokens in a request. Clients send the worker's token as their API key, in various headers or in
+ * the query.
+ */
 export function findRequestTokens(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
@@ -87,8 +96,8 @@ export function findRequestTokens(
 }
 
 /**
- * Returns a list with the token in the `proxy-authorization` header of a CONNECT request. The list is empty
- * if the header has no token.
+ * Returns the worker token from the `proxy-authorization` header of a CONNECT request, as a list. The list is
+ * empty if the header has no token.
  */
 export function findTunnelTokens(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];

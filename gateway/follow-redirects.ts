@@ -9,7 +9,7 @@ import { normalizedRegistryUrl } from "./mirror-rules.ts";
 
 export type RedirectResult =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }
-  /** The registry redirects to one of its own paths. The client may follow this redirect. */
+  /** The registry redirects to another of its own paths, and the client may follow the redirect itself. */
   | { readonly kind: "moved"; readonly status: number; readonly rest: string }
   | { readonly kind: "refused"; readonly why: RefusalReason; readonly message: string };
 
@@ -17,8 +17,8 @@ const maxRedirects = 3;
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Sends a request to a registry and follows redirects, because the sandbox cannot reach their targets. After
- * the first redirect to another host, sends no more credentials, not even to the registry.
+ * Sends a request to a registry and follows its redirects, because the sandbox cannot reach their targets.
+ * After the first redirect to another host, sends no more credentials, not even to the registry itself.
  */
 export async function followRedirects(
   ask: SendUpstreamRequest,

@@ -1,6 +1,9 @@
 import type { Duplex } from "node:stream";
 
-/** Sends a final status to a client and closes the connection, even if the client neither reads nor disconnects. */
+/**
+ * Sends a client a last HTTP status and closes the connection. Closes it even if the client neither reads nor
+ * disconnects.
+ */
 export function closeWithStatus(
   client: Duplex,
   status: string,

@@ -1,14 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Runs CPU-bound work in one queue per worker. Resolves with the result of the work. */
+/**
+ * Runs a worker's CPU-intensive functions one after another. Resolves with the result of the given function.
+ */
 export type WorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
 
 /**
- * Opens the queues. Decoding a few compressed kilobytes can take a second. After long work, the worker's
- * queue therefore pauses for three times the work's duration, so that the gateway can serve other workers.
+ * Creates a queue for each worker. After a long function, the worker's queue pauses for three times the
+ * function's duration, so that the gateway can serve other workers meanwhile.
  */
 export function openWorkerQueue(): WorkerQueue {
   const lastByWorker = new Map<string, Promise<void>>();

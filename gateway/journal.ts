@@ -12,7 +12,7 @@ import { openDurableLines } from "../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumberedLines } from "../src/wire/numbered-lines.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 
-/** An entry of the gateway's journal, stored as one line. */
+/** An entry of the gateway's journal. Each entry is stored as one line. */
 export type JournalEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
 
 type Unnumbered<Each> = Each extends JournalEntry ? Omit<Each, "seq" | "at"> : never;
@@ -20,15 +20,15 @@ export type NewJournalEntry = Unnumbered<JournalEntry>;
 
 export interface Journal extends NumberedLines, AsyncDisposable {
   /**
-   * Assigns the next number to an entry and appends the entry. Resolves with the number when the entry is on
-   * disk.
+   * Gives an entry the next sequence number and appends it to the journal. Resolves with the number when the
+   * entry is on disk.
    */
   append(entry: NewJournalEntry): Promise<number>;
 }
 
 const maxLineLength = 16 << 10;
 
-/** Yields the entries that earlier gateway processes wrote to the journal on this volume. */
+/** Yields the entries that are already in the journal, which earlier gateway processes wrote. */
 export async function* readJournal(file: string): AsyncGenerator<JournalEntry> {
   if (!(await stat(file).catch(() => null))) return;
   // The cast is safe, since only the gateway writes this file.

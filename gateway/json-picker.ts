@@ -10,8 +10,8 @@ interface Level {
   readonly isObject: boolean;
   readonly interest: WantedPathTree;
   /**
-   * The node of the wanted paths for the next value at this level; undefined if no wanted path leads to that
-   * value.
+   * The part of the tree of wanted paths for the next value at this level; undefined if no wanted path leads
+   * to that value.
    */
   next: WantedPathTree | undefined;
   expectsKey: boolean;
@@ -26,15 +26,15 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Picks the values at the wanted paths out of a JSON text, and buffers only these values. The text may have
- * any length and nesting. A path that ends in `?` asks only whether a value exists. Each object in a
- * top-level array is a separate record. Each of several concatenated JSON texts is a separate record, too.
+ * Extracts the values at the wanted paths from a JSON text of any length and nesting, and buffers only these
+ * values. Each object in a top-level array, and each of several concatenated JSON texts, is a separate
+ * record.
  */
 export class JsonPicker {
   readonly #root: WantedPathTree;
   readonly #take: (record: PickedRecord) => void;
   #levels: Level[] = [];
-  /** The nesting depth inside a value that the picker skips or keeps as a whole; 0 outside such a value. */
+  /** The nesting depth within a value that the parser skips or buffers as a whole; 0 outside such a value. */
   #depth = 0;
   #inString = false;
   #isEscaped = false;
@@ -63,7 +63,10 @@ export class JsonPicker {
     this.#at += bytes.length;
   }
 
-  /** Ends the input and resets the picker. Returns whether the input was exactly one complete object or array. */
+  /**
+   * Ends the JSON text and resets the parser. Returns whether the text was exactly one complete object or
+   * array.
+   */
   end(): boolean {
     const isOver = this.#levels.length === 0 && !this.#inString && !this.#inScalar;
     const isWhole = this.#closed === 1 && isOver && !this.#isBroken;
@@ -79,7 +82,10 @@ export class JsonPicker {
     return isWhole;
   }
 
-  /** Reads a string up to its end or the end of the piece. Returns the index of the last byte that it has read. */
+  /**
+   * Reads a JSON string until it ends or the given bytes end. Returns the index of the last byte that was
+   * read.
+   */
   #passString(bytes: Uint8Array, from: number): number {
     const key = this.#key;
     let isEscaped = this.#isEscaped;

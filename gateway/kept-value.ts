@@ -1,7 +1,7 @@
-/** Buffers one value of a JSON text whose pieces arrive one after another. */
+/** Buffers one value of a JSON text that arrives in pieces. */
 export class BufferedJsonValue {
   readonly path: string;
-  /** The offset of the value's first byte in the whole text. */
+  /** The offset of the value's first byte in the whole JSON text. */
   readonly start: number;
   #from: number;
   #maxBytes: number;
@@ -10,8 +10,8 @@ export class BufferedJsonValue {
   #isTooLong = false;
 
   /**
-   * `from`: the offset of the value in the current piece. `maxBytes`: the maximum length of the value; a longer value
-   * is dropped.
+   * `from` is the offset of the value in the current piece. `maxBytes` is the maximum length of the value; a
+   * longer value is dropped.
    */
   constructor({
     path,
@@ -25,12 +25,15 @@ export class BufferedJsonValue {
     this.#maxBytes = maxBytes;
   }
 
-  /** The number of buffered bytes of the value. */
+  /** The number of bytes of the value that are buffered. */
   get length(): number {
     return this.#isTooLong ? 0 : this.#length;
   }
 
-  /** Appends the part of a piece that belongs to the value. Copies it, since the caller may reuse the piece's buffer. */
+  /**
+   * Appends the part of a piece of the JSON text that belongs to the value. Copies the bytes, since the
+   * caller may reuse the piece's buffer.
+   */
   take(bytes: Uint8Array, end: number = bytes.length): void {
     this.#length += end - this.#from;
     this.#isTooLong ||= this.#length > this.#maxBytes;
@@ -39,13 +42,13 @@ export class BufferedJsonValue {
     this.#from = 0;
   }
 
-  /** Returns the parsed value; undefined if the value is too long or invalid. */
+  /** Returns the parsed value. Returns undefined if the value is too long or is not valid JSON. */
   value(): unknown {
     return this.#isTooLong ? undefined : parseJsonOrUndefined(Buffer.concat(this.#parts).toString());
   }
 }
 
-/** Parses a JSON text. Returns undefined if it is invalid. */
+/** Parses a JSON text. Returns undefined if the text is not valid JSON. */
 export function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -14,26 +14,29 @@ import {
 } from "../src/domain/spending.ts";
 import type { JournalEntry, NewJournalEntry } from "./journal.ts";
 
-/** The notice that 80 % or 100 % of a budget is used. */
+/** The journal entry that records that 80 % or 100 % of a budget is used. */
 export type BudgetNotice = Extract<NewJournalEntry, { readonly type: "budget" }>;
 
 /**
- * The spending of each worker and of the whole swarm. The gateway computes the spending from its journal, so
- * a crash does not change it. If an earlier journal was lost, the ledger adds the spending that the host has
+ * The spending of each worker and of the whole swarm, computed from the gateway's journal so that a crash
+ * does not change it. If an earlier journal was lost, the gateway adds the spending that the host has
  * recorded.
  */
 export class SpendingLedger {
   readonly #spent = new Map<string, Spending>();
   readonly #open = new Map<number, CallOpened>();
   readonly #sentNotices = new Set<string>();
-  /** The spending in a lost journal, by worker, as the host reports it. */
+  /**
+   * For each worker, the spending that was recorded in a lost journal of the gateway. The host reports this
+   * spending.
+   */
   readonly #before = new Map<string, Spending>();
   readonly #inFlight = new Map<string, readonly Spending[]>();
   #swarm = zeroSpending;
   #swarmBefore = zeroSpending;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
-  /** Applies the next entry of the journal to the ledger. */
+  /** Adds the next journal entry to the ledger. */
   apply(entry: JournalEntry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
     if (entry.type === "budget") this.#sentNotices.add(noticeKey(entry));
@@ -43,7 +46,7 @@ export class SpendingLedger {
     this.#swarm = addSpending(this.#swarm, entry.spent);
   }
 
-  /** The calls that have an `opened` entry in the journal, but no `closed` entry. */
+  /** The calls for which the journal has an `opened` entry, but no `closed` entry. */
   get open(): readonly CallOpened[] {
     return [...this.#open.values()];
   }
@@ -70,7 +73,7 @@ export class SpendingLedger {
     return Object.fromEntries([...names].map((name) => [name, this.of(name)]));
   }
 
-  /** Reserves the maximum cost of a call. Disposing of the returned object ends the reservation. */
+  /** Reserves a call's maximum cost until the returned object is disposed. */
   begin(worker: string, maxCost: Spending): Disposable {
     this.#inFlight.set(worker, [...this.#costsInFlight(worker), maxCost]);
     return {
@@ -82,14 +85,14 @@ export class SpendingLedger {
     };
   }
 
-  /** Returns the number of the worker's calls in flight. */
+  /** Returns how many calls of the worker are in flight. */
   callsInFlight(worker: string): number {
     return this.#costsInFlight(worker).length;
   }
 
   /**
-   * Whether the budgets of the worker and of the swarm allow a call. Assumes the maximum cost for this call
-   * and for the worker's calls in flight.
+   * Whether the budgets of the worker and of the swarm allow a further call. Assumes that this call and all
+   * of the worker's calls in flight cost their maximum.
    */
   canAfford({ worker, budget }: AdmittedWorker, maxCost: Spending): boolean {
     const all = this.#costsInFlight(worker).reduce(addSpending, maxCost);
@@ -99,16 +102,15 @@ export class SpendingLedger {
   }
 
   /**
-   * Returns the notice of the first budget of the worker or the swarm that is used up; null if no budget is
-   * used up.
+   * Returns the notice for the first used-up budget of the worker or the swarm; null if no budget is used up.
    */
   exhausted(worker: AdmittedWorker): BudgetNotice | null {
     return this.#reached(worker).find(({ share }) => share === 1) ?? null;
   }
 
   /**
-   * Returns the notices that are due for the budgets of the worker and the swarm, and that the gateway has
-   * not sent yet.
+   * Returns the notices for budgets of the worker and the swarm that have reached 80 % or 100 %. Omits
+   * notices that the gateway has already sent.
    */
   unsentNotices(worker: AdmittedWorker): BudgetNotice[] {
     return this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
@@ -136,8 +138,8 @@ function reachedOf(worker: string | null, { usd, tokens }: BudgetLimits, spent: 
 }
 
 /**
- * Returns a key that identifies a notice. The key includes the limit, so that the gateway sends new notices
- * after a budget was raised.
+ * Returns a key that identifies a budget notice. The key includes the budget's limit, so that a raised budget
+ * leads to new notices.
  */
 function noticeKey({ worker, of, limit, share }: Omit<BudgetNotice, "type">): string {
   return [worker ?? "", of, limit, share].join(" ");

@@ -2,27 +2,30 @@ import { parseJsonOrUndefined } from "./kept-value.ts";
 import { readOwnMember } from "./read-usage.ts";
 import type { ModelApiName } from "./request-paths.ts";
 
-/** The parts of a model API's answer that can state a rate limit. */
+/** The parts of a model API's answer that can state a rate limit: its status, headers and body. */
 export interface RateLimitAnswer {
   readonly status: number;
-  /** Returns the value of a header by the header's name in lower case. */
+  /** Returns the value of a header. The given name must be in lower case. */
   readonly header: (name: string) => string | undefined;
   readonly body: string;
 }
 
 const maxMs = 7 * 24 * 3_600_000;
 /**
- * The pause, in milliseconds, after a rate limit for which the API states no time. A short pause is enough,
- * because clients back off further if the API refuses again.
+ * The pause, in milliseconds, after an answer that states a rate limit but no end of the limit. The pause is
+ * short, because clients wait longer by themselves if the API refuses again.
  */
 const unknownMs = 5000;
 /**
- * The pause, in milliseconds, for an account without credit. The pause is long, because retries fail until
- * the user has paid.
+ * The pause, in milliseconds, after an API reports that the account has no credit. The pause is long, because
+ * retries fail until the user has paid.
  */
 const noCreditMs = 600_000;
 
-/** Returns the time from which the API accepts calls with this credential again; null if the answer states no limit. */
+/**
+ * Returns the time from which the API accepts calls with this credential again. Returns null if the answer
+ * states no rate limit.
+ */
 export function parseRateLimitEnd(api: ModelApiName, answer: RateLimitAnswer, now: Date): Date | null {
   const { status } = answer;
   if (status !== 429 && status !== 529 && status !== 503) return null;
@@ -40,8 +43,8 @@ export function parseRateLimitEnd(api: ModelApiName, answer: RateLimitAnswer, no
 }
 
 /**
- * Returns the latest of these times that is in the future, but at most a week ahead; null if there is none. The times
- * are in milliseconds since 1970.
+ * Returns the latest of the given times, in milliseconds since 1970; null if none is in the future. If the
+ * latest time is more than a week ahead, returns the time one week from now.
  */
 function latest(moments: readonly number[], now: Date): Date | null {
   const coming = moments.filter((moment) => moment > now.getTime());
@@ -60,9 +63,8 @@ function retryAfter({ header }: RateLimitAnswer, now: Date): number[] {
 }
 
 /**
- * Returns the end of a Claude subscription's rate limit, in milliseconds since 1970; an empty list if there
- * is no limit. In the answer to an accepted call, the same header states the end of the current window, so it
- * is ignored.
+ * Returns, as a list, the end of a Claude subscription's rate limit in milliseconds since 1970. The list is
+ * empty if the API accepted the call, because the header then states only the end of the current window.
  */
 function unifiedReset(api: ModelApiName, { header }: RateLimitAnswer): number[] {
   const status = header("anthropic-ratelimit-unified-status") ?? "";
@@ -91,7 +93,7 @@ function resetInBody(api: ModelApiName, error: unknown, now: Date): number[] {
 const anthropicBuckets = ["requests", "tokens", "input-tokens", "output-tokens"];
 const openaiBuckets = ["requests", "tokens"];
 
-/** Returns when the used-up rate limits of the API reset, in milliseconds since 1970. */
+/** Returns the times when the API's used-up rate limits reset, in milliseconds since 1970. */
 function bucketResets(api: ModelApiName, { header }: RateLimitAnswer, now: Date): number[] {
   if (api === "anthropic")
     return anthropicBuckets
@@ -113,13 +115,16 @@ function hasNoCredit(error: unknown): boolean {
   );
 }
 
-/** Returns the error in an answer's body. Gemini's streams wrap the error in an array. */
+/**
+ * Returns the error in the body of an API's answer. Also finds an error inside an array, as in Gemini's
+ * streams.
+ */
 function errorIn(body: string): unknown {
   const parsed = parseJsonOrUndefined(body);
   return readOwnMember(Array.isArray(parsed) ? parsed[0] : parsed, "error");
 }
 
-/** Returns the value as a non-negative number; null if it is none. */
+/** Returns the value as a number; null if it is not a non-negative number. */
 function amountOf(value: unknown): number | null {
   const isText = typeof value === "string" && /^\d{1,15}(\.\d{1,9})?$/.test(value.trim());
   const amount = isText ? Number(value) : value;

@@ -1,20 +1,23 @@
-/** The rate limits of model endpoints that are in force now, as the APIs' answers stated them. */
+/** The rate limits of model endpoints that are currently in force, as the APIs have stated them. */
 export interface RateLimitTracker {
-  /** Returns the end of an endpoint's rate limit, in milliseconds since 1970; null if the endpoint has none. */
+  /**
+   * Returns the end of an endpoint's current rate limit, in milliseconds since 1970; null if the endpoint has
+   * none.
+   */
   findLimitEnd(endpoint: string): number | null;
   /**
-   * Sets an endpoint's rate limit. Returns false if the limit in force ends at about the same time or later;
-   * that limit then stays.
+   * Sets an endpoint's rate limit to end at `until`. Returns false and changes nothing if the current limit
+   * ends later or at about the same time.
    */
   setLimit(endpoint: string, until: number): boolean;
   /**
-   * Returns true the first time that a worker's call meets the endpoint's current limit, and false each later
-   * time.
+   * Returns true when a worker meets the endpoint's current rate limit for the first time, and false each
+   * later time.
    */
   isNewTo(endpoint: string, worker: string): boolean;
 }
 
-/** The minimum time, in milliseconds, by which a new limit must end later to replace the limit in force. */
+/** How much later, in milliseconds, a new rate limit must end to replace the current limit. */
 const sameMs = 2_000;
 
 export function createRateLimitTracker(now: () => number): RateLimitTracker {

@@ -1,6 +1,9 @@
 import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../src/domain/generated/gateway.ts";
 
-/** Thrown if the gateway cannot renew the login of a subscription. `isFinal`: no retry helps, so the user must log in again. */
+/**
+ * Thrown if the gateway cannot renew a subscription's login. If `isFinal` is true, no retry helps, and the
+ * user must log in again.
+ */
 export class LoginRenewalError extends Error {
   readonly isFinal: boolean;
 
@@ -10,16 +13,19 @@ export class LoginRenewalError extends Error {
   }
 }
 
-/** The current logins of subscriptions. Concurrent callers share one renewal of a login. */
+/**
+ * The current logins of model subscriptions. Concurrent callers that need a renewal of the same login share
+ * one renewal.
+ */
 export interface SubscriptionLogins {
-  /** Returns a login's token. Renews the token first if it is about to expire. */
+  /** Returns the access token of a login. If the token is about to expire, renews it first. */
   token(endpoint: ModelEndpoint, login: LoginCredential): Promise<string>;
   /**
-   * Returns a new token in place of a token that the API refused; null if the login server issues the refused
-   * token again.
+   * Returns a new access token in place of the token `refused`, which the API refused. Returns null if the
+   * login server issues the refused token again.
    */
   renewed(endpoint: ModelEndpoint, login: LoginCredential, refused: string): Promise<string | null>;
-  /** The logins that this gateway has renewed, which it reports to the host. */
+  /** The logins that this gateway process has renewed. The gateway reports them to the host. */
   readonly renewals: readonly RenewedLogin[];
 }
 
@@ -32,8 +38,8 @@ interface StoredLogin {
 const marginMs = 60_000;
 const answerMs = 30_000;
 /**
- * The user agent of Claude Code, the client to which the login belongs. The login server refuses other
- * clients.
+ * The user agent of Claude Code. The gateway sends it when it renews a login, because the login server
+ * refuses other clients.
  */
 const userAgent = "claude-cli/2.1.326 (external, cli)";
 
@@ -44,8 +50,8 @@ export function createSubscriptionLogins(
   const storedByName = new Map<string, StoredLogin>();
   const renewing = new Map<string, Promise<StoredLogin>>();
   /**
-   * All refresh tokens that the gateway has seen, by endpoint. If the host sends a login with such a token,
-   * the gateway keeps its own login, which is newer.
+   * For each endpoint, all refresh tokens that the gateway has seen. If the host sends a login with one of
+   * these tokens, the gateway keeps its own login, which is newer.
    */
   const knownByName = new Map<string, Set<string>>();
   const renewedHere = new Set<string>();

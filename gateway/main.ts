@@ -9,8 +9,8 @@ const [command, ...args] = process.argv.slice(2);
 const reportProblem = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);
 
 /**
- * The gateway's commands. The host runs `knock` in a probe container, and all other commands in the gateway's
- * container.
+ * The gateway's commands. The host runs `knock` in a short-lived test container, and all other commands in
+ * the gateway's container.
  */
 const commands: Readonly<Record<string, () => Promise<number>>> = {
   async serve() {
@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     });
   },
 
-  /** Checks from a sandbox that the gateway's Unix socket accepts connections. */
+  /** Checks that the gateway's Unix socket accepts connections from a sandbox. */
   knock: () =>
     new Promise((resolve) => {
       const socket = connect(serverSocketPath(gatewayPaths));

@@ -2,19 +2,19 @@ import type { IncomingHttpHeaders } from "node:http";
 import { defaultRegistryUrls } from "../src/domain/egress.ts";
 import type { Mirror, RefusalReason } from "../src/domain/generated/gateway.ts";
 
-/** A request to a package registry that the gateway allows, and how to send it. */
+/** An allowed request to a package registry, and how the gateway must send it. */
 export interface AllowedMirrorRequest {
   readonly kind: "question";
   readonly method: "GET" | "HEAD" | "POST";
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * Whether the answer may contain URLs of the registry, which the gateway must rewrite since the sandbox cannot
-   * reach them.
+   * Whether the answer may contain URLs of the registry. The gateway must rewrite such URLs, because the
+   * sandbox cannot reach the registry.
    */
   readonly mayContainUrls: boolean;
   /**
-   * A path that must exist at the registry, else the gateway does not send the request; null if there is no
-   * such path.
+   * A path that must exist at the registry before the gateway sends the request. Null if the request has no
+   * such condition.
    */
   readonly requiredPath: string | null;
 }
@@ -27,24 +27,25 @@ export interface RefusedMirrorRequest {
 }
 
 /**
- * The kind of a mirror: the first word of the mirror's name, such as `npm` in `npm-acme`, or `files` for any
- * other word.
+ * The kind of a registry mirror: the first word of its name, such as `npm` in `npm-acme`. Any unknown word
+ * means `files`.
  */
 export type MirrorKind = "npm" | "go" | "github" | "files";
 
 interface MirrorRequest {
   readonly method: string;
-  /** The request's path and query, without the mirror's prefix. */
+  /** The request's path and query after the prefix that selects the mirror. */
   readonly rest: string;
   readonly headers: IncomingHttpHeaders;
 }
 
 const maxPathLength = 2_000;
 /**
- * Matches a path that another server could read as a different path, even after repeated percent-decoding.
+ * Matches a path that the registry's server could read as a different path, for example after repeated
+ * percent-decoding.
  */
 const ambiguous = /\/\/|[\\#;]|\/\.{1,2}(?:\/|$)|%(?![2-7][0-9a-f])|%(?:25|2e|2f|3b|5c|7f)/i;
-/** Matches a scoped package's name that is written with `%2f`, which npm registries accept. */
+/** Matches a scoped npm package's name that is written with `%2f`. npm registries accept this form. */
 const scopedPackage = /^(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 const repositoryPath =
   /^\/[A-Za-z0-9][\w-]{0,99}\/[\w.-]{1,100}\/(info\/refs\?service=git-upload-pack|git-upload-pack)$/;
@@ -59,12 +60,14 @@ export function mirrorKind(name: string): MirrorKind {
   return word === "npm" || word === "go" || word === "github" ? word : "files";
 }
 
-/** Returns the normalised URL of the mirror's registry, without a trailing slash. */
+/** Returns the normalised URL of the registry that the mirror stands for, without a trailing slash. */
 export function normalizedRegistryUrl({ url }: Mirror): string {
   return new URL(url).href.replace(/\/+$/, "");
 }
 
-/** Allows a request that only reads from the registry and says how to send it. Refuses all others. */
+/**
+ * Allows a request that only reads from the registry, and returns how to send it. Refuses all other requests.
+ */
 export function checkMirrorRequest(
   mirror: Mirror,
   request: MirrorRequest,
@@ -97,9 +100,9 @@ export function checkMirrorRequest(
 }
 
 /**
- * Whether the client replaces the registry's host in URLs itself, as npm 7 and later do for the default
- * registry. The gateway must not rewrite URLs for such a client: npm would write the rewritten URLs, with a
- * worker's token, into lock files.
+ * Whether the client itself replaces the registry's host in URLs, as npm 7 and later do for the default
+ * registry. The gateway must then rewrite no URLs: npm would write them, with a worker's token, into lock
+ * files.
  */
 function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boolean {
   const isDefault = normalizedRegistryUrl(mirror) === defaultRegistryUrls["npm"];
@@ -115,7 +118,8 @@ function isPlain(kind: MirrorKind, rest: string): boolean {
 }
 
 /**
- * Allows the requests of `git clone` and `git fetch`, and refuses all others, such as those of `git push`.
+ * Allows the requests of `git clone` and `git fetch`. Refuses all other requests, such as those of `git
+ * push`.
  */
 function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorRequest | RefusedMirrorRequest {
   const [, service] = repositoryPath.exec(rest) ?? [];
@@ -135,9 +139,9 @@ function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorReques
 }
 
 /**
- * Allows only requests for modules that Go's proxy has cached. For any other module, the proxy would contact
- * the host in the module's name, so a sandbox could send data out in that name. The checksum database cannot
- * be limited to cached modules, so the gateway asks it only about versions that the proxy has.
+ * Allows only requests for modules that Go's proxy has cached. For other modules, the proxy contacts the host
+ * in the module's name, so a sandbox could send data out through that name. The checksum database has no such
+ * restriction, so the gateway asks it only about versions that the proxy has.
  */
 function judgeGo(
   method: "GET" | "HEAD",

@@ -19,46 +19,46 @@ export interface MirrorTraffic {
   readonly port: number;
   readonly path: string;
   readonly status: number;
-  /** The number of bytes of the request's body, from the sandbox. */
+  /** The number of bytes in the body of the sandbox's request. */
   readonly bytesIn: number;
-  /** The number of bytes of the answer's body, to the sandbox. */
+  /** The number of bytes of the answer's body that went to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
 
 export interface MirrorRequestTarget {
   readonly mirror: Mirror;
-  /** The request's path and query as the client wrote them, without the mirror's prefix. */
+  /** The request's path and query as the client wrote them, after the prefix that selects the mirror. */
   readonly rest: string;
-  /** The URL at which the client reaches this mirror, without a trailing slash. */
+  /** The URL at which the client in the sandbox reaches this mirror, without a trailing slash. */
   readonly base: string;
 }
 
 export interface MirrorDeps {
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, after the gateway has forwarded the whole answer. */
+  /** Called once for each request, after the gateway has forwarded the whole answer. */
   readonly onServed: (facts: MirrorTraffic) => void;
   readonly ask?: SendUpstreamRequest;
-  /** Aborts when the host revokes the worker. */
+  /** Aborts when the host withdraws the worker's permission to use the gateway. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The maximum size of a request's body, in bytes. In the body, git lists the commits that it has and wants,
- * which takes a few megabytes for the largest repositories.
+ * The maximum size of a request's body, in bytes. It allows for the list of commits that git sends when it
+ * fetches, which has a few megabytes for the largest repositories.
  */
 const maxBodyLength = 16 * 1024 * 1024;
 
 /**
- * The headers of a registry's answer that the gateway forwards. All others concern only the registry, such as its
- * cookies and its authentication.
+ * The headers of a registry's answer that the gateway forwards to the client. The others, such as cookies and
+ * authentication, concern only the gateway's connection to the registry.
  */
 const passedBack = [
   ...["content-type", "content-length", "content-encoding", "content-range", "accept-ranges"],
   ...["etag", "last-modified", "cache-control", "retry-after"],
 ];
 
-/** Serves one request of a sandbox to a registry. The sandbox can only read from the registry. */
+/** Forwards one request of a sandbox to a package registry, if the request only reads from the registry. */
 export async function serveMirrorRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -158,7 +158,7 @@ async function ask(
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
 }
 
-/** Returns the registry's URL for a path. Returns null if normalisation would change the URL. */
+/** Returns the URL of a path at the registry. Returns null if normalisation would change the URL. */
 function addressIn(mirror: Mirror, rest: string): URL | null {
   const written = `${normalizedRegistryUrl(mirror)}${rest}`;
   const url = URL.parse(written);
@@ -182,7 +182,7 @@ function bounded(request: IncomingMessage): {
   return { stream, bytes: () => bytes, isTooLong: () => bytes > maxBodyLength };
 }
 
-/** Forwards a registry's answer to the client. Returns the number of forwarded bytes. */
+/** Forwards a registry's answer to the client. Returns how many bytes it forwarded. */
 async function passBack(
   response: ServerResponse,
   { mirror, base }: MirrorRequestTarget,
@@ -218,8 +218,8 @@ async function passBack(
 }
 
 /**
- * Returns the registry's credentials. The gateway removes them from each answer, because a registry may echo
- * the request.
+ * Returns the credentials that the gateway sends to a registry. The gateway removes them from each answer,
+ * because a registry may repeat the request in its answer.
  */
 function secretsOf({ headers }: Mirror): string[] {
   return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
@@ -245,7 +245,7 @@ function isRewritable({ headers }: UpstreamAnswer): boolean {
   );
 }
 
-/** Escapes a text for use within a JSON string. */
+/** Escapes a text so that it can stand inside a JSON string. */
 function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
@@ -265,8 +265,8 @@ function answerError(response: ServerResponse, mirror: Mirror, { status, message
 }
 
 /**
- * Returns a signal that aborts in two cases: the client disconnects before its answer is complete, or the
- * host revokes the worker.
+ * Returns a signal that aborts when the client disconnects before its answer is complete, or when the host
+ * withdraws the worker's permission to use the gateway.
  */
 function abandonedSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
   const left = new AbortController();

@@ -1,9 +1,9 @@
 /**
- * Limits the rate of each worker's requests with a token bucket, because the gateway journals each request and the
- * disk is finite.
+ * Limits the request rate of each worker with a token bucket. Without a limit, the journal, which records
+ * each request, could fill the disk.
  */
 export interface TokenBuckets {
-  /** Takes one token of the worker's bucket. Returns false if the bucket is empty. */
+  /** Takes one token from the bucket of the given worker. Returns false if the bucket is empty. */
   allows(worker: string): boolean;
 }
 
@@ -12,7 +12,7 @@ export interface TokenBucketOptions {
   readonly perSecond: number;
 }
 
-/** Opens a full bucket for each worker. `now`: a monotonic clock, in milliseconds. */
+/** Creates a full token bucket for each worker. `now` returns a monotonic time in milliseconds. */
 export function openTokenBuckets(
   { maxBurst, perSecond }: TokenBucketOptions,
   now: () => number,

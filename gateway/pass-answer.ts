@@ -5,22 +5,22 @@ import { decompressAnswer } from "./plain-answer.ts";
 import { createSecretScrubber, scrubSecrets } from "./scrubber.ts";
 import type { ReportedUsage, UsageReader } from "./usage-reader.ts";
 
-/** The outcome of forwarding a model's answer to the client. */
+/** The result of forwarding a model API's answer to the client. */
 export interface ForwardedAnswer {
-  /** The HTTP status of the model's answer; 0 if there was no answer. */
+  /** The HTTP status of the model API's answer; 0 if there was no answer. */
   readonly status: number;
   readonly bytes: number;
-  /** The time of the answer's first byte, by `performance.now()`; null if there was none. */
+  /** The time of the answer's first byte, as `performance.now()` gives it; null if no byte arrived. */
   readonly firstByteAt: number | null;
   readonly usage: ReportedUsage | null;
-  /** The beginning of the answer's body if the answer is an error; empty for any other answer. */
+  /** The beginning of the body of an error answer. Empty if the answer is not an error. */
   readonly errorBeginning: string;
   /** Whether the model's API may have received the call. */
   readonly wasSent: boolean;
 }
 
 export interface ForwardAnswerOptions {
-  /** The secrets to overwrite in the answer. */
+  /** The secrets that the gateway overwrites wherever they occur in the answer. */
   readonly secrets: readonly string[];
   readonly reader: UsageReader | null;
   readonly abandoned: AbortSignal;
@@ -29,8 +29,8 @@ export interface ForwardAnswerOptions {
 const maxBeginningLength = 64 << 10;
 
 /**
- * The headers of an answer that the gateway drops: headers for one connection, headers that store something
- * in the client, and the body's encoding.
+ * The headers of an answer that the gateway does not forward: those for a single connection, those that make
+ * the client store data, and those for the body's encoding.
  */
 const droppedHeaders: ReadonlySet<string> = new Set([
   ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
@@ -39,7 +39,10 @@ const droppedHeaders: ReadonlySet<string> = new Set([
   "content-encoding",
 ]);
 
-/** Streams a model's answer to the client with back-pressure, overwrites secrets in it, and reads its usage. */
+/**
+ * Streams a model API's answer to the client with back-pressure. Overwrites secrets in the answer and
+ * extracts its usage.
+ */
 export async function forwardAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
@@ -87,8 +90,8 @@ export async function forwardAnswer(
 }
 
 /**
- * Returns the status for the client: 403 instead of 401, 502 instead of an invalid status, else the API's
- * status. A 401 concerns only the gateway's key, but would make agents retry for minutes.
+ * Returns the HTTP status for the client: 403 instead of 401, 502 instead of an invalid status, else the
+ * API's status. A 401 concerns only the gateway's key, and agents would retry for minutes after it.
  */
 function statusFor(status: number): number {
   if (status === 401) return 403;
@@ -110,7 +113,7 @@ function headersOf(
   return passed;
 }
 
-/** Whether a header's name contains a secret. The name is in lower case, as Node gives it. */
+/** Whether a header's name contains one of the secrets. The name must be in lower case, as Node gives it. */
 function isSecret(name: string, secrets: readonly string[]): boolean {
   const lower = secrets.map((secret) => secret.toLowerCase());
   return scrubSecrets(name, lower) !== name;

@@ -3,15 +3,15 @@ import type { ModelEndpoint } from "../src/domain/generated/gateway.ts";
 type Api = NonNullable<ModelEndpoint["api"]>;
 
 /**
- * The request headers that the gateway forwards to all APIs; they describe the client and the body. An
- * unknown header may be a credential for a service at the same URL.
+ * The request headers that the gateway forwards to every API; they describe the client and the body. It does
+ * not forward unknown headers, because they may be credentials for another service at the same URL.
  */
 const ofAll: readonly string[] = [
   ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
   ...["idempotency-key", "x-session-affinity", "x-session-id", "x-parent-session-id", "x-client-request-id"],
 ];
 
-/** The headers with which the public client libraries of these APIs describe themselves. */
+/** The headers in which the APIs' public client libraries describe themselves. */
 const stainless: readonly string[] = [
   ...["arch", "lang", "os", "package-version", "runtime", "runtime-version", "retry-count", "timeout"],
   ...["helper", "helper-method", "poll-helper", "custom-poll-interval", "async", "read-timeout"],
@@ -29,7 +29,8 @@ const codex: readonly string[] = [
 ];
 
 /**
- * The allowed request headers, by API: those that the supported agents send, as observed or as documented.
+ * The request headers that may be forwarded, by API. The lists come from the traffic or documentation of the
+ * supported agents.
  */
 const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set([
@@ -42,7 +43,7 @@ const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   google: new Set([...ofAll, "x-goog-api-client", "x-gemini-api-privileged-user-id"]),
 };
 
-/** The allowed query parameters by API. */
+/** The query parameters that may be forwarded, by API. */
 const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
   anthropic: new Set(["beta", "limit", "after_id", "before_id"]),
   openai: new Set(["limit", "after", "order"]),
@@ -51,25 +52,34 @@ const parametersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
 
 type Passing = Pick<ModelEndpoint, "api" | "pass">;
 
-/** Whether the gateway forwards a request header. The header's name is in lower case, as Node gives it. */
+/**
+ * Whether the gateway forwards a request header. The name of the header must be in lower case, as Node gives
+ * it.
+ */
 export function isForwardedHeader(endpoint: Passing, name: string): boolean {
   return isListed(headersByApi, endpoint, name);
 }
 
-/** Returns the part of a query that the gateway forwards, with a leading question mark; empty if it forwards nothing. */
+/**
+ * Returns the query parameters that the gateway forwards, with a leading question mark. Returns an empty text
+ * if it forwards none.
+ */
 export function toForwardedQuery(endpoint: Passing, query: string): string {
   const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
   return kept.length > 0 ? `?${kept.join("&")}` : "";
 
-  /** Whether a parameter is allowed. Compares its name as written, since clients do not percent-encode names. */
+  /**
+   * Whether a query parameter may be forwarded. Compares the name without percent-decoding, since clients do
+   * not encode these names.
+   */
   function isNamed(pair: string): boolean {
     return isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
   }
 }
 
 /**
- * Whether the gateway forwards a header or parameter of this name. For an unknown API (null), accepts the
- * allowed names of all APIs.
+ * Whether the gateway forwards a header or query parameter with this name. For an unknown API (null), a name
+ * is allowed if any API allows it.
  */
 function isListed(
   listed: Readonly<Record<Api, ReadonlySet<string>>>,

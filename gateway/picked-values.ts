@@ -1,34 +1,40 @@
-/** One value at a wanted path of a JSON text. */
+/** A value that the parser found at a wanted path of a JSON text. */
 export interface PickedValue {
-  /** The parsed value. Undefined if the value is too long or invalid, or if the path ends in `?`. */
+  /**
+   * The parsed value. Undefined if the value is too long or invalid, or if the path ends in `?` and so asks
+   * only whether a value exists.
+   */
   readonly value: unknown;
-  /** The offset of the value's first byte in the input. */
+  /** The offset of the value's first byte in the JSON text. */
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The values at the wanted paths of one object, by path. The object is a whole JSON text or an element of a
+ * The values found in one object, by wanted path. The object is a whole JSON text or an element of a
  * top-level array.
  */
 export interface PickedRecord {
   readonly start: number;
   readonly values: ReadonlyMap<string, readonly PickedValue[]>;
-  /** Whether values are missing because they exceed the memory limit. */
+  /** Whether values are missing because they would exceed the memory limit. */
   readonly isCut: boolean;
 }
 
-/** A node in the tree of wanted paths: what to pick at one key and below that key. */
+/** A node in the tree of wanted paths. It says what to extract at one JSON key and below that key. */
 export interface WantedPathTree {
   readonly path: string;
-  /** Whether to keep the value at this key. */
+  /** Whether to extract the value at this JSON key. */
   readonly isWanted: boolean;
-  /** Whether to note only that a value exists at this key. */
+  /** Whether to record only that a value exists at this JSON key. */
   readonly wantsPresence: boolean;
   readonly below: ReadonlyMap<string, WantedPathTree>;
 }
 
-/** Builds the tree of wanted paths. A path is a list of keys joined by dots, with `*` for each element of an array. */
+/**
+ * Builds the tree of wanted paths. A path is a list of JSON keys joined by dots, with `*` for every element
+ * of an array; a `?` at its end asks only whether a value exists.
+ */
 export function buildWantedPathTree(paths: readonly string[]): WantedPathTree {
   return interestOf(paths.map((path) => ({ path, keys: path.replace(/\?$/, "").split(".") })));
 }
@@ -51,7 +57,10 @@ function interestOf(
   };
 }
 
-/** Returns the value at a path of a record; for duplicate keys, the last value, as `JSON.parse` does. */
+/**
+ * Returns the value at a path of a record. If a JSON key occurs twice, returns the last value, as
+ * `JSON.parse` does.
+ */
 export function findPickedValue(record: PickedRecord, path: string): unknown {
   return record.values.get(path)?.at(-1)?.value;
 }
@@ -60,7 +69,10 @@ export function findPickedValues(record: PickedRecord, path: string): readonly u
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 
-/** Whether a record has a value other than null at a path. A value that was too long to keep counts, too. */
+/**
+ * Whether a record has a value other than null at the given path. Includes a value that was too long to
+ * extract.
+ */
 export function hasPickedValue(record: PickedRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

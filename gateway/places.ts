@@ -1,17 +1,20 @@
 import { join } from "node:path";
 
-/** The gateway's folders in the gateway's container. */
+/** The gateway's two folders in its container. */
 export interface GatewayPaths {
-  /** The folder of the gateway's private volume. */
+  /** The mount point of the volume that only the gateway uses. */
   readonly own: string;
-  /** The folder of the volume that the gateway shares with the sandboxes, which can only read it. */
+  /**
+   * The mount point of the volume that the gateway shares with the sandboxes. The sandboxes can only read the
+   * volume.
+   */
   readonly shared: string;
 }
 
 export const gatewayPaths: GatewayPaths = { own: "/gw", shared: "/door" };
 
 export const journalPath = ({ own }: GatewayPaths): string => join(own, "journal.ndjson");
-/** Returns the path of the Unix socket for the host's messages. */
+/** Returns the path of the Unix socket on which the gateway receives the host's messages. */
 export const controlSocketPath = ({ own }: GatewayPaths): string => join(own, "control.sock");
-/** Returns the path of the Unix socket for sandboxes without a network. */
+/** Returns the path of the Unix socket through which sandboxes without a network reach the gateway. */
 export const serverSocketPath = ({ shared }: GatewayPaths): string => join(shared, "door.sock");

@@ -3,7 +3,8 @@ import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 
 /**
- * Returns the decompressed body of an API's answer; null for an unknown encoding or several nested encodings.
+ * Returns the decompressed body of an API's answer; null if the encoding is unknown or the body has several
+ * encodings.
  */
 export function decompressAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
@@ -18,8 +19,8 @@ export function decompressAnswer(answer: IncomingMessage): AsyncIterable<Buffer>
 }
 
 /**
- * The decompressors by encoding. The gateway's requests ask for no compression, but an API may compress anyway. The
- * gateway must then decompress to remove secrets and count tokens.
+ * The decompressor of each content encoding. The gateway asks APIs for uncompressed answers, but must
+ * decompress any other answer to remove secrets and count tokens.
  */
 const unpackers = new Map<string, () => Transform>([
   ["gzip", createGunzip],

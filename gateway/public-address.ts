@@ -3,8 +3,8 @@ import { BlockList, isIPv4, isIPv6 } from "node:net";
 type Net = readonly [address: string, prefix: number];
 
 /**
- * The IPv4 networks that are not on the internet: those in IANA's special-purpose registry, and those of
- * services that clouds run for their machines.
+ * The IPv4 networks that are not on the public internet: those in IANA's special-purpose registry, and those
+ * in which clouds offer services such as metadata to their machines.
  */
 const closedIpv4: readonly Net[] = [
   ["0.0.0.0", 8],
@@ -27,8 +27,8 @@ const closedIpv4: readonly Net[] = [
 ];
 
 /**
- * The IPv6 networks within 2000::/3 that are not on the internet: protocols such as Teredo, documentation,
- * and 6to4. IANA has allocated no other part of IPv6 for the internet.
+ * The IPv6 networks within 2000::/3 that are not on the public internet, for example those for Teredo, 6to4
+ * and documentation. IANA has allocated no other part of IPv6 for the internet.
  */
 const closedIpv6: readonly Net[] = [
   ["2001::", 23],
@@ -40,9 +40,8 @@ const closedIpv6: readonly Net[] = [
 const closed = blockList(closedIpv4, closedIpv6);
 const global = blockList([], [["2000::", 3]]);
 /**
- * The IPv6 forms that lead to the IPv4 address in them: mapped addresses, and NAT64, which resolvers use in
- * networks without IPv4. All other forms with an IPv4 address, such as 6to4 and Teredo, lead nowhere or to an
- * unknown address.
+ * The IPv6 networks whose addresses lead to the IPv4 address in their last four bytes: IPv4-mapped addresses,
+ * and NAT64. Other IPv6 addresses that contain an IPv4 address, such as 6to4 and Teredo, count as not public.
  */
 const embedding = blockList(
   [],
@@ -53,8 +52,8 @@ const embedding = blockList(
 );
 
 /**
- * Whether an address is on the public internet. Such an address belongs to no service of this machine, its
- * networks or its cloud.
+ * Whether an address is on the public internet. No service of this machine, its networks or its cloud has
+ * such an address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !closed.check(address, "ipv4");

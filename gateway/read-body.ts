@@ -4,21 +4,21 @@ import type { BufferLease } from "./body-room.ts";
 /** The maximum size of a request's body, in bytes: more than any API accepts. */
 const maxBytes = 64 << 20;
 /**
- * The number of bytes that the budget counts for each piece of a body, in addition to the piece's content.
- * Otherwise, a client that sends single bytes could fill the memory with overhead.
+ * The overhead in bytes that the buffer budget counts for each received piece of a body. Without it, a client
+ * that sends single bytes could fill the gateway's memory.
  */
 const pieceBytes = 512;
 
 export type RequestBody =
   | { readonly kind: "whole"; readonly bytes: Buffer }
-  /** The body is larger than any API accepts. */
+  /** The body is larger than `maxBytes`. */
   | { readonly kind: "too-long" }
-  /** The buffer budget has no memory left for the body. */
+  /** The gateway's buffer budget has no memory left for the body. */
   | { readonly kind: "over-budget" }
   /** The client disconnected before the end of the body. */
   | { readonly kind: "torn" };
 
-/** Reads a request's whole body into memory that it takes from the buffer budget. */
+/** Reads a request's whole body into memory, and counts the body against the gateway's buffer budget. */
 export async function readBody(request: IncomingMessage, lease: BufferLease): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;

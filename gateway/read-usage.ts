@@ -1,25 +1,31 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
 import type { PickedRecord } from "./picked-values.ts";
 
-/** The model and the token counts that a model API's answer reported. */
+/** The model and the token counts that a model API reported in its answer to a call. */
 export interface ReportedUsage {
   readonly model: string | null;
   readonly counts: TokenCounts | null;
   /**
-   * Whether the counts are final, because the reader has read the API's last report. False if there are no
+   * Whether the counts are final, because the answer's last usage report has arrived. False if there are no
    * counts.
    */
   readonly isComplete: boolean;
 }
 
-/** Reads the usage from an answer of one API, record by record. A record is an event of a stream, or the whole body. */
+/**
+ * Reads the token usage from an API's answer, record by record. A record is an event of a stream, or the
+ * whole body of an answer that is not a stream.
+ */
 export interface UsageRecordReader {
-  /** The JSON paths that the reader needs of each record. */
+  /** The JSON paths of the values that the reader needs from each record. */
   readonly paths: readonly string[];
   take(record: PickedRecord): void;
-  /** Called at the `[DONE]` that ends a stream. */
+  /** Called when the event `[DONE]` ends the stream. */
   done(): void;
-  /** Returns the usage at the end of the answer. `isWhole`: whether the answer was one complete JSON text. */
+  /**
+   * Returns the reported usage after the end of the answer. `isWhole` says whether the answer was one
+   * complete JSON text.
+   */
   result(isWhole: boolean): ReportedUsage;
 }
 
@@ -30,12 +36,12 @@ export const zeroTokenCounts: TokenCounts = {
   cacheWriteTokens: 0,
 };
 
-/** The usage of a call that the API refused before the model began to answer: no tokens. */
+/** The usage of a call that the API refused before the model began to answer: zero tokens. */
 export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: zeroTokenCounts, isComplete: true };
 
 /**
- * Returns the number of tokens in the first of these members that exists; 0 if none exists. Returns NaN for
- * an invalid number, so that every sum with it is invalid, too.
+ * Returns the token count in the first of the named members that `usage` has, or 0 if it has none of them.
+ * Returns NaN if that member is not a valid number, so that each sum with the result is invalid, too.
  */
 export function readTokenCount(usage: unknown, ...names: readonly string[]): number {
   for (const name of names) {
@@ -48,25 +54,27 @@ export function readTokenCount(usage: unknown, ...names: readonly string[]): num
   return 0;
 }
 
-/** Whether a value is an object that has at least one of these members, with a value other than null. */
+/** Whether a value is an object in which at least one of the named members is neither missing nor null. */
 export function hasAnyMember(usage: unknown, ...names: readonly string[]): boolean {
   return names.some((name) => (readOwnMember(usage, name) ?? null) !== null);
 }
 
-/** Returns an object's own member; undefined if there is none. */
+/**
+ * Returns the object's own member of this name; undefined if the value is no object or has no such member.
+ */
 export function readOwnMember(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Returns the counts; null if any of them is no valid number of tokens. */
+/** Returns the token counts, or null if any of them is negative, too large or not a number. */
 export function toValidTokenCounts(counts: TokenCounts): TokenCounts | null {
   return Object.values(counts).every((amount) => amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)
     ? counts
     : null;
 }
 
-/** Merges two reports of growing token counts: returns the larger count of each field. */
+/** Merges two reports of an answer's token counts, which only grow: returns the larger count of each kind. */
 export function maxTokenCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
   if (one === null || other === null) return one ?? other;
   return {
@@ -81,7 +89,7 @@ export function maxTokenCounts(one: TokenCounts | null, other: TokenCounts | nul
 }
 
 /**
- * Returns the value if it is a valid name of a model; null if it is not a string, is empty, or is too long.
+ * Returns the value if it can be the name of a model; null if it is not a string, is empty, or is too long.
  */
 export function toValidModelName(value: unknown): string | null {
   return typeof value === "string" && value !== "" && value.length <= 200 ? value : null;

@@ -4,8 +4,8 @@ import type { BufferLease } from "./body-room.ts";
 import { readBody } from "./read-body.ts";
 
 /**
- * Receives the body of a call. Returns null if the call cannot go on, because the gateway has answered with
- * an error or the client has disconnected.
+ * Receives the body of a client's request. Returns null if the gateway has already refused the request with
+ * an error, or the client has disconnected.
  */
 export async function receiveBody(
   request: IncomingMessage,

@@ -1,7 +1,10 @@
 import type { RefusalReason } from "../src/domain/generated/gateway.ts";
 import type { Journal } from "./journal.ts";
 
-/** Journals refused requests. Merges repeated refusals, so that a client cannot fill the disk with them. */
+/**
+ * Writes to the gateway's journal which requests the gateway refused. Merges repeated refusals into one
+ * entry, so that a client cannot fill the disk with them.
+ */
 export interface RefusalJournal extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
@@ -15,15 +18,15 @@ interface Repeated {
 
 const everyMs = 10_000;
 /**
- * The maximum number of different refusals that the gateway journals separately in each period of `everyMs`.
- * The gateway merges all further refusals.
+ * The maximum number of different refusals that get their own journal entries in each period of `everyMs`.
+ * Further refusals are merged into entries about "many different targets".
  */
 const maxKinds = 100;
 const maxWhatLength = 200;
 
 /**
- * Starts the journalling of refusals. The gateway journals the first refusal of a kind at once, and the
- * number of its repetitions every ten seconds.
+ * Starts to journal refusals. The first refusal of a worker, target and reason gets a journal entry at once;
+ * every ten seconds, one more entry counts its repetitions.
  */
 export function openRefusalJournal(
   journal: Pick<Journal, "append">,

@@ -1,7 +1,8 @@
 import { Transform } from "node:stream";
 
 /**
- * Returns a stream that replaces each occurrence of a text. The stream delays fewer bytes than the text has.
+ * Returns a stream that replaces each occurrence of `text`. The stream holds back at most as many bytes as it
+ * needs to find a text that is split over two pieces.
  */
 export function replaceBytes(text: string, replacement: string): Transform {
   const wanted = Buffer.from(text);

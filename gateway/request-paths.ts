@@ -1,6 +1,6 @@
 export type ModelApiName = "anthropic" | "openai" | "google";
 
-/** Matches a path whose characters every server reads in the same way. */
+/** Matches a path of plain characters, which every server interprets in the same way. */
 const plainPath = /^[\w./:@-]*$/;
 
 const freeEndings: Readonly<Record<ModelApiName, RegExp>> = {
@@ -9,15 +9,15 @@ const freeEndings: Readonly<Record<ModelApiName, RegExp>> = {
   google: /:countTokens$/,
 };
 
-/** Whether the call at this path only counts tokens, which costs nothing. */
+/** Whether a call to this path only asks the API to count tokens, which costs nothing. */
 export function isTokenCountingPath(api: ModelApiName, path: string): boolean {
   const bare = withoutQuery(path);
   return plainPath.test(bare) && !bare.includes("..") && freeEndings[api].test(bare);
 }
 
 /**
- * Whether the path belongs to Chat Completions or the older Completions. Their streams report usage only on
- * request.
+ * Whether the path is that of OpenAI's Chat Completions or the older Completions. Both report the usage of a
+ * streamed answer only if the request asks for it.
  */
 export function isCompletionsPath(path: string): boolean {
   return /\/completions$/.test(withoutQuery(path));
@@ -27,12 +27,15 @@ export function isResponsesPath(path: string): boolean {
   return /\/responses(\/|$)/.test(withoutQuery(path));
 }
 
-/** Whether the call at this path computes embeddings, and so has no output tokens. */
+/** Whether a call to this path computes embeddings, and so has no output tokens. */
 export function isEmbeddingPath(path: string): boolean {
   return /\/embeddings$|:(embedContent|batchEmbedContents)$/.test(withoutQuery(path));
 }
 
-/** Returns Gemini's model in a path such as `/v1beta/models/<model>:generateContent`; null if the path names none. */
+/**
+ * Returns the model's name in a Gemini path such as `/v1beta/models/<model>:generateContent`; null if the
+ * path has none.
+ */
 export function findModelNameInPath(path: string): string | null {
   const [, encoded] = /\/(?:models|tunedModels)\/([^/:]{1,200}):/.exec(withoutQuery(path)) ?? [];
   if (encoded === undefined) return null;

@@ -16,24 +16,29 @@ import {
   type ModelApiName,
 } from "./request-paths.ts";
 
-/** The estimated maximum usage of a call to a model. */
+/** The maximum usage of a call to a model, as estimated before the call. */
 export interface UsageEstimate {
   readonly model: string | null;
   readonly counts: TokenCounts;
 }
 
-/** The maximum number of input tokens that content stored at the API can add to a call: a whole context window. */
+/**
+ * The maximum number of input tokens that a call can add by referring to content stored at the API: a whole
+ * context window.
+ */
 const maxPromptTokens = 1_048_576;
-/** The maximum number of input tokens that the API's own tools can add to one call. */
+/**
+ * The maximum number of input tokens that tools run by the API, such as its web search, can add to one call.
+ */
 const maxToolTokens = 128_000;
-/** The maximum number of input tokens of one picture, however few bytes it has. */
+/** The maximum number of input tokens for one picture, whatever its size in bytes. */
 const maxPictureTokens = 5_000;
-/** The compression ratio that the estimate assumes for a body that the gateway cannot decompress. */
+/** The compression ratio that the estimate assumes for a request body that the gateway cannot decompress. */
 const assumedCompression = 20;
 
 /**
- * Estimates the maximum usage of a call. Counts each byte as a token, although most tokens have four bytes.
- * The surplus also covers the surcharge for writing the prompt to a cache.
+ * Estimates the maximum usage of a call before it is sent. Counts each byte of the request as a token, which
+ * also covers the surcharge for writing the prompt to a cache, because most tokens have about four bytes.
  */
 export function estimateUsage(
   api: ModelApiName,
@@ -75,13 +80,19 @@ function unknownRequest(api: ModelApiName): ParsedModelRequest {
 
 const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, priceFactor: 2 };
 
-/** The body that the gateway forwards to the API. A changed body is uncompressed. */
+/**
+ * The request body that the gateway forwards to the API. If the gateway changed the body, the body is
+ * uncompressed.
+ */
 export interface ForwardedBody {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
 }
 
-/** Adds `include_usage` to the request for a streamed OpenAI completion, which reports no usage without it. */
+/**
+ * Adds `include_usage` to a request for a streamed OpenAI completion. Without this option, the API reports no
+ * usage.
+ */
 export function addIncludeUsage(
   api: ModelApiName,
   path: string,
@@ -102,8 +113,8 @@ export function addIncludeUsage(
 }
 
 /**
- * Edits the bytes of the body instead of a parsed copy. Parsing would change large numbers and drop duplicate
- * keys.
+ * Sets `include_usage` directly in the bytes of the body. Parsing and serializing the body would change large
+ * numbers and drop duplicate keys.
  */
 function withOptions(
   bytes: Uint8Array,
@@ -126,7 +137,10 @@ function withOptions(
   return Buffer.concat([...parts, bytes.subarray(from)]);
 }
 
-/** Reads the body's single JSON object; returns null if the body is anything else. */
+/**
+ * Reads the values at `modelRequestJsonPaths` from a request body. Returns null unless the body is one
+ * complete JSON object.
+ */
 function readRequest(api: ModelApiName, bytes: Uint8Array): PickedRecord | null {
   const records: PickedRecord[] = [];
   const picker = new JsonPicker(modelRequestJsonPaths[api], (record) => {

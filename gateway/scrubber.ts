@@ -1,16 +1,25 @@
-/** Overwrites secrets in a stream of bytes, even if a secret is split over several pieces. */
+/** Overwrites secrets in a stream of bytes, even secrets that are split over several pieces. */
 export interface SecretScrubber {
-  /** Adds a piece and returns the bytes that are safe to forward. Holds back bytes that may begin a secret. */
+  /**
+   * Adds the next piece of the stream and returns the bytes that are safe to forward. Holds back bytes at the
+   * end that may be the beginning of a secret.
+   */
   push(piece: Uint8Array): Uint8Array;
-  /** Returns the bytes that were held back, at the end of the stream. */
+  /** Returns the bytes that are still held back. Call this function at the end of the stream. */
   rest(): Uint8Array;
 }
 
-/** The minimum length of a secret, in characters: shorter texts would match everywhere. */
+/**
+ * The minimum length of a secret in characters. Shorter secrets are not overwritten, because they would match
+ * ordinary text.
+ */
 const shortest = 8;
 const nothing = new Uint8Array(0);
 
-/** Creates a scrubber that overwrites secrets with stars of the same length, so that `content-length` stays right. */
+/**
+ * Creates a scrubber that overwrites each secret with stars of the same length, so that `content-length`
+ * stays right.
+ */
 export function createSecretScrubber(secrets: readonly string[]): SecretScrubber {
   const wanted = [...new Set(secrets)]
     .filter(({ length }) => length >= shortest)
@@ -40,7 +49,7 @@ export function scrubSecrets(text: string, secrets: readonly string[]): string {
     .reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "*".repeat(secret.length)), text);
 }
 
-/** Returns how many bytes at the end of `bytes` are the beginning of the secret. */
+/** Returns how many bytes at the end of `bytes` match the beginning of the secret. */
 function begunLength(bytes: Buffer, secret: Buffer): number {
   for (let length = Math.min(secret.length - 1, bytes.length); length > 0; length -= 1)
     if (bytes.subarray(bytes.length - length).equals(secret.subarray(0, length))) return length;

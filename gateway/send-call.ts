@@ -3,7 +3,7 @@ import { request as askSecure, Agent as HttpsAgent } from "node:https";
 
 export type UpstreamCallResult =
   | { readonly kind: "answered"; readonly answer: IncomingMessage }
-  /** The call got no answer. `wasSent`: whether the API may have read the call. */
+  /** The API did not answer the call. `wasSent` says whether the API may have read the call. */
   | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
 
 export interface ModelCallToSend {
@@ -22,7 +22,10 @@ const agents = {
   secure: new HttpsAgent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 }),
 };
 
-/** Sends a call to its model's API. Resolves when the answer's headers arrive, or with the failure. */
+/**
+ * Sends a call to its model's API. Resolves when the headers of the answer arrive, or when the call has
+ * failed.
+ */
 export async function sendModelCall(
   call: ModelCallToSend,
   abandoned: AbortSignal,
@@ -79,8 +82,8 @@ function sendOnce(
 }
 
 /**
- * Returns the header `content-length`. Omits the header if the body is empty and the method is not POST,
- * because some servers then take the length for the start of a request.
+ * Returns the header `content-length`, or no header if the body is empty and the method is not POST. Some
+ * servers would take `content-length: 0` for the start of another request.
  */
 function lengthOf(method: string, body: Uint8Array): Record<string, number> {
   return body.length === 0 && method !== "POST" ? {} : { "content-length": body.length };

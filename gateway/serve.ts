@@ -18,13 +18,13 @@ export interface RunGatewayDeps {
   readonly stopped: AbortSignal;
   readonly complain: (line: string) => void;
   readonly now?: () => number;
-  /** The limits of the server that replace the default limits. */
+  /** Limits of the gateway's server that override the defaults. */
   readonly bounds?: Partial<GatewayServerLimits>;
 }
 
 const connectMs = 10_000;
 
-/** Runs the gateway until it is stopped. */
+/** Runs the gateway until the signal `stopped` aborts. */
 export async function runGateway({
   paths,
   addresses,
@@ -82,14 +82,17 @@ export async function runGateway({
 }
 
 /**
- * Whether a message is an admission. Does not check its content, because only the host can write to the
- * control socket.
+ * Whether a message from the host is an admission, which lists the workers that may use the gateway. Does not
+ * check the list, because only the host can write to the control socket.
  */
 function isAdmission(message: unknown): message is Admission {
   return typeof message === "object" && message !== null && "type" in message && message.type === "admission";
 }
 
-/** Connects to an address. `connectMs` limits only the attempt to connect, not the open connection. */
+/**
+ * Opens a TCP connection to an address. `connectMs` limits only the time to connect, not the duration of the
+ * connection.
+ */
 function connect(address: string, port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });

@@ -7,9 +7,9 @@ import { awaitClientHello } from "./await-hello.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface TunnelTraffic extends AllowedHost {
-  /** The number of bytes from the sandbox to the target host. */
+  /** The number of bytes that the tunnel forwarded from the sandbox to the target host. */
   readonly bytesIn: number;
-  /** The number of bytes from the target host to the sandbox. */
+  /** The number of bytes that the tunnel forwarded from the target host to the sandbox. */
   readonly bytesOut: number;
   readonly ms: number;
 }
@@ -17,30 +17,31 @@ export interface TunnelTraffic extends AllowedHost {
 export interface TunnelDeps {
   readonly allow: readonly AllowedHost[];
   readonly resolve: (host: string) => Promise<readonly string[]>;
-  /** Connects to an address. The function has its own time limit. */
+  /** Opens a TCP connection to an address. Rejects if the connection takes too long. */
   readonly connect: (address: string, port: number) => Promise<Duplex>;
   readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once, when a tunnel ends that was connected to its target host. */
+  /** Called when a tunnel ends, once for each tunnel that was connected to its target host. */
   readonly onEnded: (facts: TunnelTraffic) => void;
   /**
-   * Aborts when the swarm's host revokes the worker. The gateway then destroys both connections of the
-   * tunnel.
+   * Aborts when swarm revokes the worker's access. The gateway then closes the tunnel's connections to the
+   * sandbox and to the target host.
    */
   readonly signal: AbortSignal;
   /**
-   * The maximum time, in milliseconds, in which the client must send its TLS hello, or must read a refusal.
+   * How long the gateway waits, in milliseconds, for the client's TLS hello, or for the client to read a
+   * refusal.
    */
   readonly helloMs: number;
 }
 
-/** The maximum number of addresses of a target host to which the gateway tries to connect. */
+/** The maximum number of a target host's addresses that the gateway tries, one after another. */
 const maxAddresses = 4;
 
 /**
  * Serves one CONNECT request of an authenticated worker, until the tunnel ends. The target host must be on
- * the worker's allow list, all its addresses must be on the internet, and the TLS hello must request the same
- * name. The gateway connects only to an address that it has checked, because a second DNS lookup could return
- * another address (DNS rebinding).
+ * the worker's allow list, all its addresses must be on the public internet, and the TLS hello must request
+ * the same host name. The gateway connects only to an address that it has checked, because a second DNS
+ * lookup could return another address (DNS rebinding).
  */
 export async function openTunnel(
   client: Duplex,
@@ -134,7 +135,10 @@ function nameOf({ host, port }: AllowedHost): string {
   return `${host}:${port}`;
 }
 
-/** Sends a refusal to the client. Destroys the connection if the client neither reads nor disconnects in time. */
+/**
+ * Refuses the client's CONNECT request with an HTTP status. Destroys the connection if the client neither
+ * reads the answer nor disconnects within `patienceMs`.
+ */
 async function answer(client: Duplex, status: number, body: string, patienceMs: number): Promise<void> {
   const reasons: Readonly<Record<number, string>> = {
     400: "Bad Request",
@@ -173,7 +177,10 @@ async function connectToAny(
   return null;
 }
 
-/** Forwards bytes in both directions with back-pressure, until both directions have ended or one has failed. */
+/**
+ * Forwards bytes between client and target host with back-pressure, until both directions have ended or one
+ * has failed.
+ */
 async function join(
   client: Duplex,
   upstream: Duplex,

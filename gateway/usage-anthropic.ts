@@ -12,12 +12,12 @@ import {
   usageOfRefusedCall,
 } from "./read-usage.ts";
 
-/** The price of one web search, in US dollars. */
+/** The price in US dollars of one web search that the API runs for the model. */
 const searchUsd = 0.01;
 
 /**
- * Reads the usage from an answer of Anthropic's Messages API. A stream reports input tokens at its beginning
- * and output tokens at its end. Each report states totals, not increments.
+ * Reads the usage from an answer of Anthropic's Messages API. A stream reports the input tokens in its first
+ * event and the output tokens near its end, each as a total so far.
  */
 export function anthropicReader(): UsageRecordReader {
   let model: string | null = null;
@@ -118,10 +118,7 @@ function sumOf(one: Sampled, other: Sampled): Sampled {
   };
 }
 
-/**
- * Returns the factor by which two options raise the price of a call: the fast mode, and processing in one
- * country.
- */
+/** Returns the factor by which a call's price rises with the fast mode and with processing in the US only. */
 export function anthropicPriceFactor(speed: unknown, country: unknown, model: string | null): number {
   const fast = model !== null && /opus-4-[67]/.test(model) ? 6 : 2;
   return (speed === "fast" ? fast : 1) * (country === "us" ? 1.1 : 1);

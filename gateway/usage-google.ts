@@ -10,10 +10,10 @@ import {
   usageOfRefusedCall,
 } from "./read-usage.ts";
 
-/** The price of one Google search by the model, in US dollars. */
+/** The price in US dollars of one Google search that the API runs for the model. */
 const searchUsd = 0.035;
 
-/** The token counts of an answer, as Gemini divides them. */
+/** The token counts of an answer, by the categories of Gemini's usage report. */
 interface GoogleUsage {
   readonly prompt: number;
   readonly cached: number;
@@ -24,8 +24,8 @@ interface GoogleUsage {
 }
 
 /**
- * Reads the usage from an answer of Gemini's generateContent. Each piece of a stream has the totals so far.
- * With a subscription's login, each piece is inside a field `response`.
+ * Reads the usage from an answer of Gemini's generateContent; each event of a stream reports the totals so
+ * far. If the user logs in with a subscription, the API wraps each event in a field `response`.
  */
 export function googleReader(): UsageRecordReader {
   let model: string | null = null;
@@ -94,7 +94,10 @@ function reportedIn(usage: unknown): GoogleUsage | null {
   return Object.values(reported).some(Number.isNaN) ? null : reported;
 }
 
-/** Returns the larger count of each field, because a later piece may omit a count of an earlier one. */
+/**
+ * Merges two usage reports of an answer: returns the larger count of each field, because a later report may
+ * omit a count.
+ */
 function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
   return {
     prompt: Math.max(one.prompt, other.prompt),

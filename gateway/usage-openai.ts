@@ -11,7 +11,10 @@ import {
   usageOfRefusedCall,
 } from "./read-usage.ts";
 
-/** The prices of OpenAI's own tools, in US dollars per use. For images, this is the highest price. */
+/**
+ * The prices of tools that OpenAI runs for the model, in US dollars per use. For images, whose price varies,
+ * this is the highest price.
+ */
 const fees: ReadonlyMap<unknown, number> = new Map([
   ["web_search_call", 0.01],
   ["file_search_call", 0.0025],
@@ -24,7 +27,10 @@ const lastEvents: ReadonlySet<unknown> = new Set([
 ]);
 const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
 
-/** Reads the usage from an answer of OpenAI's Responses and Chat Completions, or of an API that imitates them. */
+/**
+ * Reads the usage from an answer of OpenAI's Responses or Chat Completions API, or of an API compatible with
+ * one of them.
+ */
 export function openaiReader(): UsageRecordReader {
   let model: string | null = null;
   let counts: TokenCounts | null = null;
@@ -80,7 +86,7 @@ export function openaiReader(): UsageRecordReader {
   };
 }
 
-/** Matches the types of events that the API sends only after the model has begun to answer. */
+/** Matches the types of those stream events that the API sends only after the model has begun to answer. */
 const partOfAnswer = /^response\..*\.(added|delta|done)$/;
 
 function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[]): TokenCounts | null {
@@ -106,8 +112,8 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
 }
 
 /**
- * Returns the factor by which a faster service tier raises the price of a call. A cheaper tier counts at full
- * price, with the factor 1.
+ * Returns the factor by which a faster service tier raises a call's price. For a cheaper tier, returns 1: the
+ * budget counts the full price.
  */
 export function openaiPriceFactor(tier: unknown, model: string | null): number {
   if (tier === "ultrafast") return 6;

@@ -7,7 +7,10 @@ import { openaiReader } from "./usage-openai.ts";
 
 export type { ReportedUsage } from "./read-usage.ts";
 
-/** Reads the usage from a model's answer while the gateway forwards it. Never throws, and uses a limited amount of memory. */
+/**
+ * Reads the token usage from a model's answer while the gateway forwards the answer. Never throws, and uses a
+ * limited amount of memory.
+ */
 export interface UsageReader {
   add(bytes: Uint8Array): void;
   end(): ReportedUsage;
@@ -56,7 +59,10 @@ function eventReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader
   };
 }
 
-/** Reads an answer whose content type is unknown: a JSON text begins with a bracket, and a stream of events never does. */
+/**
+ * Reads an answer of unknown content type as JSON if it begins with a bracket or brace, and otherwise as a
+ * stream of events.
+ */
 function unknownReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
   let chosen: UsageReader | null = null;
   return {

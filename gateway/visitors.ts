@@ -1,17 +1,18 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Limits the number of connections before and after authentication, so that one sandbox cannot use up the
- * connections of other sandboxes.
+ * Limits the gateway's client connections, before and after authentication, so that one sandbox cannot use up
+ * all connections.
  */
 export interface ConnectionLimiter {
   /**
-   * Adds an unauthenticated connection. Destroys the oldest unauthenticated connection if there are too many.
+   * Adds a new, unauthenticated connection. If there are then too many such connections, destroys the oldest
+   * of them.
    */
   add(socket: Duplex): void;
   /**
-   * Counts a connection for the worker whose token the client has presented. Returns false if the worker has
-   * too many connections.
+   * Counts a connection as the worker's, after the client has sent the worker's token. Returns false if the
+   * worker already has the maximum number of connections.
    */
   admit(socket: Duplex, worker: string): boolean;
 }

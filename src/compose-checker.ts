@@ -7,7 +7,8 @@ import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
 
 /**
- * Runs commands one after another on the files of a commit, in a new sandbox. Returns each command's result.
+ * Runs check commands, one after another, on the files of the given commit in a new sandbox. Returns the
+ * result of each command that ran.
  */
 export type RunCommitChecks = (
   commit: string,
@@ -24,12 +25,12 @@ export interface CommitCheckerInput {
   readonly image: string;
 }
 
-/** The maximum duration of a check in milliseconds, longer than a user would wait for tests. */
+/** The maximum duration of each check command in milliseconds. Users would not wait longer for tests. */
 const checkLimitMs = 60 * 60_000;
 
 /**
- * Returns a function that runs checks on the swarm's commits. First removes the check containers of earlier
- * owners that were killed.
+ * Returns a function that runs checks on commits of the given swarm. First removes the check containers that
+ * earlier, killed owners left behind.
  */
 export async function openCommitChecker(
   deps: Pick<OwnerOperationsDeps, "limits" | "crashPoint" | "repository">,

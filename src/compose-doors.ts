@@ -14,7 +14,9 @@ import type { AgentAccess } from "./swarm/agent-access.ts";
 import type { NetworkAccess } from "./swarm/doors.ts";
 import type { SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 
-/** The maximum delay of `setTimeout` in milliseconds. With a longer delay, the timer would fire at once. */
+/**
+ * The maximum delay in milliseconds that `setTimeout` accepts. With a longer delay, the timer fires at once.
+ */
 const maxTimerMs = 2 ** 31 - 1;
 
 export interface NetworkAccessDeps {
@@ -26,7 +28,7 @@ export interface NetworkAccessDeps {
 }
 
 /**
- * The objects of one swarm that the network access of its sandboxes needs, such as state, engine and
+ * What is needed to give a swarm's sandboxes their network access, such as the swarm's state, engine and
  * settings.
  */
 export interface SwarmNetworkAccessInput
@@ -34,7 +36,7 @@ export interface SwarmNetworkAccessInput
   readonly state: SwarmState;
   readonly engine: ContainerEngine;
   readonly runtimes: readonly string[];
-  /** The network that all sandboxes use if the swarm has no gateway. */
+  /** The container network that the sandboxes use if the swarm has no gateway. */
   readonly network: ContainerNetwork;
   readonly access: AgentAccess;
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
@@ -42,15 +44,18 @@ export interface SwarmNetworkAccessInput
   readonly report: SwarmRunCallbacks;
 }
 
-/** The network access of a swarm's sandboxes while its owner runs. */
+/** The network access of a swarm's sandboxes, open while the swarm's owner runs. */
 export interface SwarmNetworkAccess extends NetworkAccess, AsyncDisposable {
-  /** Removes the gateway, if the swarm has one. */
+  /**
+   * Removes the swarm's gateway, if it has one. If all workers have ended (`isFinished`), also removes the
+   * volume with the gateway's journal.
+   */
   end(how: { readonly isFinished: boolean }): Promise<void>;
 }
 
 /**
- * Composes the network access of a swarm's sandboxes: through a gateway or without one, as the setting
- * `network` says.
+ * Opens the network access of a swarm's sandboxes: through a gateway or without one, as the setting `network`
+ * says.
  */
 export async function openSwarmNetworkAccess(
   deps: NetworkAccessDeps,

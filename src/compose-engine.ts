@@ -24,7 +24,10 @@ export interface EngineAccessDeps {
   readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
 }
 
-/** Composes the access to container engines: swarm's private engine, and any engine at an endpoint. */
+/**
+ * Makes the objects that give access to container engines: to swarm's private engine, and to an engine at a
+ * given endpoint.
+ */
 export function createEngineAccess({ env, stateFolder, lockAt, gateAt }: EngineAccessDeps): EngineAccess {
   const privateEngine = once(async (): Promise<PrivateEngine> => {
     const [engine, { callEngine }] = await Promise.all([
@@ -65,26 +68,26 @@ export interface EngineSearchDeps extends EngineAccess {
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
 }
 
-/** How a command finds the container engine that it uses. */
+/** The ways in which a command finds its container engine. */
 export interface EngineSearch {
   readonly engineDeps: (how?: { readonly tolerant?: boolean }) => Promise<FindEngineDeps>;
-  /** Finds the first engine that answers. */
+  /** Returns the first container engine that answers, or throws if none does. */
   readonly findAny: () => Promise<ContainerEngine>;
   /**
-   * Returns the engine at the endpoint, without checking that the engine answers. If the endpoint is null,
-   * returns the first engine that answers, or null if none answers.
+   * Returns the engine at the given endpoint, without checking that it answers. If the endpoint is null,
+   * returns the first engine that answers; null if none does.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   /**
-   * Finds the first engine that answers. Before the search, starts swarm's private engine if that engine is
-   * stopped and `recorded` is its endpoint.
+   * Returns the first engine that answers. If `recorded` is the endpoint of swarm's private engine and this
+   * engine is stopped, starts it first.
    */
   readonly engineOrOwn: (recorded: string | null) => Promise<ContainerEngine>;
 }
 
 /**
- * Composes the search for a container engine. Settings and environment variables decide the order of the
- * search.
+ * Makes the object with which a command finds its container engine. Settings and environment variables decide
+ * in which order engines are tried.
  */
 export function createEngineSearch({
   env,
@@ -135,15 +138,18 @@ export function createEngineSearch({
   return { engineDeps, findAny, findEngine, engineOrOwn };
 }
 
-/** The path of the bundled adapter. Works from the sources in `src` and from the bundle in `dist`. */
+/**
+ * The path of the bundled adapter program, whether swarm runs from its sources in `src` or from its bundle in
+ * `dist`.
+ */
 export const adapterFile: string = fileURLToPath(
   new URL(import.meta.url.includes("/src/") ? "../dist/adapter.mjs" : "./adapter.mjs", import.meta.url),
 );
 
-/** The folder with the Dockerfiles and start scripts of swarm's images. */
+/** The path of the folder with the Dockerfiles and start scripts of swarm's images. */
 export const imagesFolder: string = fileURLToPath(new URL("../images", import.meta.url));
 
-/** Returns the checksum of the bundled adapter, which identifies its version. */
+/** Returns the SHA-256 checksum of the bundled adapter, which identifies the adapter's version. */
 export async function adapterId(): Promise<string> {
   return createHash("sha256")
     .update(await readFile(adapterFile))

@@ -21,7 +21,10 @@ export interface OwnerServicesDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** The objects of one swarm that the owner's services need, such as image, settings and network access. */
+/**
+ * The objects from which the services of one swarm's owner are built, such as the image, the settings and
+ * the network access.
+ */
 export interface OwnerServicesInput
   extends Pick<
     OwnerServices,
@@ -31,7 +34,10 @@ export interface OwnerServicesInput
   readonly report: SwarmRunCallbacks;
 }
 
-/** Composes the services with which a swarm's owner runs workers. */
+/**
+ * Creates the services that a swarm's owner calls to run workers, such as access to containers and to the
+ * repository.
+ */
 export async function buildOwnerServices(
   deps: OwnerServicesDeps,
   state: SwarmState,

@@ -44,13 +44,16 @@ export interface SwarmGatewayDeps
   readonly gitFolder: string;
   readonly onWarning: (warning: string) => void;
   /**
-   * Reads a worker's task from the request that swarm recorded for the worker. Returns null if the task
-   * cannot be read.
+   * Finds the task of the given worker, in a stored task request or in the task file. Returns null if
+   * neither can be read.
    */
   readonly recall: (record: ContainerRecord) => Promise<WorkerTask | null>;
 }
 
-/** Composes the gateway of a swarm. The gateway's container is created when the first worker needs it. */
+/**
+ * Creates the supervisor of a swarm's gateway. The supervisor creates the gateway's container when the first
+ * worker needs it.
+ */
 export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<SwarmGateway> {
   const [
     { connectToGateway },
@@ -110,7 +113,10 @@ export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<Swarm
   });
 }
 
-/** Finds the unfinished workers that have a container, each with its task and its adapter's request. */
+/**
+ * Finds the unfinished workers that have a container. Each worker is returned with its task, and with the
+ * task request that swarm wrote for its adapter.
+ */
 async function findWorkersAtWork(
   { read, recall }: Pick<SwarmGatewayDeps, "read" | "recall">,
   { findRequest }: Pick<TaskRequestStore, "findRequest">,
@@ -138,8 +144,8 @@ type SecretReader = Pick<GatewayDeps, "mirrors" | "storeLogin"> & {
 };
 
 /**
- * Composes the reader of secrets. The reader resolves each reference to a secret only once, and stores
- * secrets in memory only.
+ * Creates a reader of secrets such as API keys. The reader resolves each reference to a secret only once,
+ * and stores the secrets in memory only.
  */
 async function secretReader({ env, folders, settings, onWarning }: SwarmGatewayDeps): Promise<SecretReader> {
   const [

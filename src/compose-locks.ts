@@ -10,8 +10,8 @@ export interface LockFactory {
 }
 
 /**
- * Composes file locks and pause gates. The environment variable `SWARM_LOCK` chooses the implementation:
- * `kernel` or `portable`.
+ * Creates file locks, and the locks under which containers are paused. The environment variable `SWARM_LOCK`
+ * chooses the implementation of both: `kernel` or `portable`.
  */
 export function createLockFactory({
   env,
@@ -19,8 +19,8 @@ export function createLockFactory({
 }: {
   readonly env: Environment;
   /**
-   * The command line of this process. If this process holds a lock, other processes show this text to name
-   * the holder.
+   * The command line of this process. While this process holds a lock, other processes show the command line
+   * to their users to name the holder.
    */
   readonly command: string;
 }): LockFactory {

@@ -30,12 +30,12 @@ export interface MergeOperationsDeps
     | "repository"
   > {
   readonly resolveSettings: () => Promise<Settings>;
-  /** Returns the state of this project; throws STATE_MISSING if there is none. */
+  /** Reads the state file of this worktree's swarm; throws STATE_MISSING if there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly summary: () => Promise<SwarmSummary>;
 }
 
-/** Composes the use case that merges a swarm's results. */
+/** Creates the operation behind `swarm merge`, which merges the results of a swarm's workers. */
 export function createMergeOperations(deps: MergeOperationsDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
@@ -84,8 +84,9 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
   };
 
   /**
-   * Removes the home volumes of merged workers, whose agents' conversations are not needed any more. Ignores
-   * expected errors, because `swarm cleanup` can remove the volumes later.
+   * Removes the home volumes of merged workers, because their agents' conversations, which the volumes
+   * store, are no longer needed. Ignores expected errors, because `swarm cleanup` can remove the volumes
+   * later.
    */
   async function removeHomeVolumes(
     state: SwarmState,
@@ -110,8 +111,8 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
   }
 
   /**
-   * Writes the merge report and the swarm's summary. Reports an error without throwing it, because the merge
-   * is complete already.
+   * Writes the merge report and the swarm's summary. If this fails, only shows a message, because the merge
+   * itself is already complete.
    */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ openMergeReportFile }, { writeReport }] = await Promise.all([
@@ -129,8 +130,8 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
 }
 
 /**
- * Returns the check command from the setting `verify`. Without that setting, returns the command of the
- * repository's own tests, or null if there are no tests.
+ * Returns the command that checks merged results: the commands in the setting `verify`, otherwise the
+ * command of the repository's own tests. Returns null if there are neither.
  */
 async function recognisedCheck(
   { resolveSettings }: MergeOperationsDeps,
@@ -143,7 +144,10 @@ async function recognisedCheck(
   return tests.kind === "found" ? tests.command : null;
 }
 
-/** Returns the settings with which the swarm began. Flags of this command override them. */
+/**
+ * Returns the settings with which the swarm was started, except those that the flags of the current command
+ * override.
+ */
 async function settingsOfSwarm(
   { explainAllSettings, repository }: MergeOperationsDeps,
   swarmId: string,

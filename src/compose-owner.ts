@@ -40,8 +40,8 @@ export interface OwnerOperationsDeps extends OwnerServicesDeps {
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
   /**
-   * Returns the first engine that answers. Before the search, starts swarm's private engine if that engine is
-   * stopped and `recorded` is its endpoint.
+   * Returns the first engine that answers. If `recorded` is the endpoint of swarm's private engine and that
+   * engine is stopped, starts it first.
    */
   readonly engine: (recorded: string | null) => Promise<ContainerEngine>;
   readonly images: () => Promise<ImageOperations>;
@@ -51,24 +51,24 @@ export interface OwnerOperationsDeps extends OwnerServicesDeps {
   readonly taskDeps: () => Promise<LoadTasksDeps & { readonly parsers: DocumentParsers }>;
 }
 
-/** A request to become the owner of a swarm and to add work to the swarm. */
+/** Asks this process to become the owner of a swarm and to add work to the swarm. */
 export interface OwnerWorkRequest extends OwnerRequest {
-  /** The work to add to the workers in the state. */
+  /** The tasks for which the owner adds new workers to the swarm's state. */
   readonly works: readonly PlannedWork[];
 }
 
 export interface OwnerOperations {
-  /** Takes ownership of the swarm and runs it to its end. */
+  /** Makes this process the owner of the swarm, and runs the swarm to its end. */
   readonly own: (work: OwnerWorkRequest, report: SwarmRunCallbacks) => Promise<SwarmState>;
   /**
-   * Returns the agents' access to models under these settings. If `settings` is null, uses the settings of a
-   * new swarm.
+   * Returns which models the agents may call, and with which credentials, under these settings. If
+   * `settings` is null, uses the settings of a new swarm.
    */
   readonly accessToModels: (settings: Settings | null) => Promise<AgentAccess>;
   readonly watcher: () => Promise<(onChange: () => void, signal: AbortSignal) => void>;
 }
 
-/** Composes the owner of a swarm, the process that runs the swarm's workers. */
+/** Creates the operations of a swarm's owner, the process that runs the swarm's workers. */
 export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperations {
   return { own, accessToModels, watcher };
 
@@ -212,7 +212,10 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
     return ended;
   }
 
-  /** Merges workers' results with the branch `onto`, and returns the results to their agents for rework. */
+  /**
+   * Merges each named worker's result with the branch `onto`, and orders a next attempt in which the
+   * worker's agent reworks the merged result.
+   */
   async function rework(
     services: SwarmOwnerDeps,
     {
@@ -233,8 +236,8 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   /**
-   * Writes the summary of a swarm to a file. Reports an error without throwing it, because the swarm has
-   * ended already.
+   * Writes the summary of a swarm to a file. If this fails, only shows a message, because the swarm has
+   * already ended.
    */
   async function writeSummary(ended: SwarmState, report: SwarmRunCallbacks): Promise<void> {
     const [{ createReviewOperations }, { writeReport }] = await Promise.all([
@@ -271,7 +274,10 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
     return openTaskRequestStore((await deps.repository()).gitFolder, swarmId);
   }
 
-  /** Returns the settings with which the swarm began. Flags of this command override them. */
+  /**
+   * Returns the settings with which the swarm was started, except those that the flags of the current
+   * command override.
+   */
   async function settingsFor(swarmId: string | null): Promise<Settings> {
     const { settings } = await deps.explainAllSettings();
     return applyRecordedSettings(
@@ -281,8 +287,8 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   /**
-   * Throws if the setting `network` has changed while unfinished sandboxes exist, because these use the
-   * recorded network.
+   * Throws if the setting `network` was changed while unfinished sandboxes exist, because these still use
+   * the network that was recorded when the swarm started.
    */
   async function refuseOtherNetwork(state: SwarmState, { network }: Settings): Promise<void> {
     const recorded = await (await requestsOf(state.swarmId)).findSettings();
@@ -307,8 +313,8 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   /**
-   * Returns the tag of this repository's image, and builds the image if it is missing. Returns an empty text
-   * if `halt` interrupts the build, because the owner then starts no workers.
+   * Returns the tag of this repository's image, after building the image if it is missing. Returns an empty
+   * text if `halt` interrupts the build, because the owner then starts no workers.
    */
   async function build(report: SwarmRunCallbacks, withAgents: readonly string[]): Promise<string> {
     deps.crashPoint("before-image-build");

@@ -13,7 +13,7 @@ export interface PluginOperationsDeps {
 /** The root folder of swarm's package: the parent folder of both `src` and `dist`. */
 const packageRoot = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
-/** Composes the use cases of swarm's plugin for Claude Code. */
+/** Creates the operations of swarm's plugin for Claude Code, such as installing the plugin. */
 export function createPluginOperations({ folder, folders, lockAt }: PluginOperationsDeps): PluginOperations {
   const target = join(folders.state, "plugin");
 

@@ -9,8 +9,8 @@ export interface SwarmProverInput extends CommitCheckerInput {
 }
 
 /**
- * Composes the prover, which runs checks on each worker's result in a new sandbox. The prover's modules load
- * when the first result arrives.
+ * Creates the prover, which runs checks on each worker's result in a new sandbox. The prover's modules load
+ * only when the first result arrives.
  */
 export function createSwarmProver(
   deps: Pick<OwnerOperationsDeps, "clock" | "limits" | "crashPoint" | "repository">,

@@ -17,17 +17,20 @@ export interface ReviewOperationsDeps {
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
   /**
-   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
-   * another project.
+   * Reads the state file of this worktree's swarm; returns null if there is none. Throws PROJECT_MOVED if
+   * the file belongs to another project.
    */
   readonly findState: () => Promise<SwarmState | null>;
-  /** Returns the state of this project; throws STATE_MISSING if there is none. */
+  /** Reads the state file of this worktree's swarm; throws STATE_MISSING if there is none. */
   readonly state: () => Promise<SwarmState>;
   readonly ownerLock: () => Promise<Lock>;
   readonly taskDeps: () => Promise<{ readonly folder: TaskFolder; readonly parsers: DocumentParsers }>;
 }
 
-/** Composes the use cases for reviewing a swarm: events, summaries, diffs and notices. */
+/**
+ * Creates the operations for reviewing a swarm: reading its events, its summary and a worker's diff, and
+ * notifying the user.
+ */
 export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperations {
   const readTask = async (path: string): Promise<TaskFile | null> => {
     const { findTask } = await import("./swarm/load-tasks.ts");

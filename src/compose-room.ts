@@ -11,8 +11,8 @@ export interface PlanCapacityReaderDeps {
 }
 
 /**
- * Composes the function that measures the host's capacity for a plan. The host is the engine's, or this
- * machine if no engine answers.
+ * Creates the function that measures a host's capacity for planned workers. The host is the engine's
+ * machine, or this machine if no engine answers.
  */
 export function createPlanCapacityReader({
   repository,

@@ -6,7 +6,9 @@ import type { Settings } from "./domain/settings.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { FoundRuntime } from "./sandbox/find-runtime.ts";
 
-/** Returns the tag of this repository's image at HEAD, and builds the image if it is missing. */
+/**
+ * Returns the tag of this repository's image for the commit HEAD, after building the image if it is missing.
+ */
 export async function ensureImageAtHead(
   deps: Pick<OwnerOperationsDeps, "images" | "repository">,
   withAgents: readonly string[],
@@ -25,7 +27,7 @@ export async function ensureImageAtHead(
   return built.project.tag;
 }
 
-/** Finds a container runtime with the isolation that the settings require. */
+/** Finds a container runtime with at least the isolation level that the settings require. */
 export async function findSandboxRuntime(
   deps: Pick<OwnerOperationsDeps, "clock" | "folders">,
   engine: ContainerEngine,

@@ -26,9 +26,11 @@ export interface SandboxAndImageOperationsDeps {
   readonly clock: () => Date;
   readonly resolveSettings: () => Promise<Settings>;
   readonly openEngine: () => Promise<(endpoint: string) => ContainerEngine>;
-  /** Returns the engine for new sandboxes and images. */
+  /** Returns the container engine in which new sandboxes and images are created. */
   readonly engine: () => Promise<ContainerEngine>;
-  /** Returns the endpoints of all engines that the user's settings and environment name. */
+  /**
+   * Returns the endpoints of all container engines that the user's settings and environment variables name.
+   */
   readonly knownEndpoints: () => Promise<readonly string[]>;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
@@ -41,7 +43,7 @@ export interface SandboxAndImageOperations {
   readonly limits: () => Promise<ContainerLimits>;
 }
 
-/** Composes the use cases of single sandboxes and of images. */
+/** Creates the operations on single sandboxes and on images, for `swarm sandbox` and `swarm image`. */
 export function createSandboxAndImageOperations(
   deps: SandboxAndImageOperationsDeps,
 ): SandboxAndImageOperations {
@@ -257,8 +259,8 @@ function limitsOf(settings: Settings, defaults: ContainerLimits): ContainerLimit
 }
 
 /**
- * Reads the spec file `named`, or `sandbox.yaml` if `named` is null. Returns the default spec if
- * `sandbox.yaml` does not exist.
+ * Reads the given sandbox spec file, or `sandbox.yaml` if `named` is null. If `sandbox.yaml` does not exist,
+ * returns the default spec.
  */
 async function readSpec(folder: string, named: string | null): Promise<{ file: string; bytes: Uint8Array }> {
   const file = named ?? "sandbox.yaml";

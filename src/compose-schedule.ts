@@ -17,15 +17,15 @@ export interface ScheduleOperationsDeps {
 const program = join(fileURLToPath(new URL("..", import.meta.url)), "bin", "swarm");
 const usualPath = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /**
- * The environment variables that a scheduled run needs to find the engine and swarm's folders. None of them
- * holds a secret, because swarm writes them to the crontab.
+ * The names of the environment variables that a scheduled run needs to find the engine and swarm's folders.
+ * None of these variables holds a secret, because swarm writes their values to the crontab.
  */
 const needed = [
   ...["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"],
   ...["SWARM_ENGINE", "SWARM_STATE_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"],
 ];
 
-/** Composes the scheduling of runs with the user's crontab. */
+/** Creates the operations that schedule swarm runs in the user's crontab. */
 export function createScheduleOperations({
   env,
   repository,
@@ -84,7 +84,10 @@ export function createScheduleOperations({
   };
 }
 
-/** Decodes the UTF-8 of a line that swarm wrote to the crontab. swarm reads the whole crontab as Latin-1. */
+/**
+ * Decodes one of swarm's own crontab lines as UTF-8. The given line is decoded as Latin-1, which preserves
+ * every byte of a crontab in any encoding.
+ */
 function readable(line: string): string {
   return Buffer.from(line, "latin1").toString();
 }

@@ -23,7 +23,10 @@ export interface SettingsAccess {
   readonly userSettings: () => Promise<SettingsFile>;
 }
 
-/** Composes the settings from flags, environment variables, the project's settings file and the user's. */
+/**
+ * Creates the access to the settings, which come from flags, environment variables, the project's settings
+ * file and the user's settings file.
+ */
 export function createSettingsAccess({
   env,
   folder,

@@ -17,14 +17,14 @@ import { refuseTasksWithoutBase } from "./swarm/refuse-without-base.ts";
 export interface SwarmOperationsDeps extends OwnerOperationsDeps {
   readonly resolveSettings: () => Promise<Settings>;
   /**
-   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
-   * another project.
+   * Reads the state file of this worktree's swarm; returns null if there is none. Throws PROJECT_MOVED if
+   * the file belongs to another project.
    */
   readonly findState: () => Promise<SwarmState | null>;
   readonly plan: (request: PlanRequest) => Promise<SwarmPlan>;
 }
 
-/** Composes the use cases that run a swarm. Loads their modules only when a command needs them. */
+/** Creates the operations that run a swarm. Loads their modules only when a command needs them. */
 export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperations {
   const { own, accessToModels, watcher } = createOwnerOperations(deps);
 
@@ -156,8 +156,8 @@ export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperation
   }
 
   /**
-   * Throws if the user gives flags that change settings while an owner runs. The owner would ignore such
-   * flags.
+   * Throws if the user gives this command flags that change settings while another process owns the swarm,
+   * because that owner would ignore the flags.
    */
   async function refuseFlagsBesideOwner(): Promise<void> {
     const { settings } = await deps.explainAllSettings();

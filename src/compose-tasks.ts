@@ -12,7 +12,7 @@ export interface TaskFileOperationsDeps {
   readonly ledger: () => Promise<LedgerFile>;
 }
 
-/** Composes the use cases that write task files. */
+/** Creates the operations that write task files. */
 export function createTaskFileOperations(
   deps: TaskFileOperationsDeps,
 ): Pick<CommandOperations, "init" | "makeTask"> {

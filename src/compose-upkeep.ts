@@ -24,8 +24,8 @@ export interface StatusAndCleanupDeps {
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
   /**
-   * Returns the state of this project, or null if there is none. Throws PROJECT_MOVED if the state belongs to
-   * another project.
+   * Reads the state file of this worktree's swarm; returns null if there is none. Throws PROJECT_MOVED if
+   * the file belongs to another project.
    */
   readonly findState: () => Promise<SwarmState | null>;
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
@@ -36,7 +36,7 @@ export interface StatusAndCleanupDeps {
   readonly images: () => Promise<ImageOperations>;
 }
 
-/** Composes the use cases that inspect and clean up a swarm: status, waiting for changes and cleanup. */
+/** Creates the operations that show a swarm's status, wait for changes, and clean up. */
 export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): StatusAndCleanupOperations {
   const scope = async (): Promise<EngineScope> => ({
     projectId: (await deps.project()).id,
@@ -116,9 +116,10 @@ export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): St
   }
 
   /**
-   * Returns the engine to clean up. Throws if the engine cannot be reached.
+   * Returns the engine in which `swarm cleanup` removes containers and volumes. Throws if the engine cannot
+   * be reached.
    *
-   * With `everything`, two rules apply to the private engine:
+   * With `everything`, swarm's private engine is treated differently:
    * - If the engine's data is gone, returns null.
    * - If the engine is stopped, starts the engine, except with `dryRun`.
    */

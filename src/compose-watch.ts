@@ -15,14 +15,14 @@ export interface WatchOperationsDeps extends Omit<ReviewOperationsDeps, "state">
   readonly stateFile: () => Promise<StateFile>;
   readonly stateStore: () => Promise<StateStore>;
   /**
-   * Returns the engine at the endpoint, without checking that the engine answers. If the endpoint is null,
-   * returns the first engine that answers, or null if none answers.
+   * Returns the container engine at the given endpoint, without checking that it answers. If the endpoint is
+   * null, returns the first engine that answers, or null if none answers.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly env: Environment;
 }
 
-/** Composes the use cases that observe a running swarm. */
+/** Creates the operations that observe a running swarm. */
 export function createWatchOperations(deps: WatchOperationsDeps): WatchOperations {
   const state = async (): Promise<SwarmState> => {
     const found = await deps.findState();

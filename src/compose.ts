@@ -37,12 +37,12 @@ export interface ComposeOptions {
   /** The command line of this process. Other processes show it to name the holder of a lock. */
   readonly command: string;
   readonly flags: SettingsFile;
-  /** Called at each crash point: a place in the program at which a test may kill the process. */
+  /** Called at each crash point, which is a place in the program where a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
-/** Composes all use cases. Heavy modules are loaded when a command first needs them. */
+/** Creates all operations of the command line. Large modules are loaded when a command first needs them. */
 export function compose({
   env,
   folder,
@@ -88,7 +88,7 @@ export function compose({
     return fencedLock(bareStateLock, await stateFile());
   });
 
-  /** The state lock of the owner. A kernel lock needs no fencing: no other process can break it. */
+  /** The owner's lock on the state file. A kernel lock needs no fencing, because no process can break it. */
   const ownerStateLock = async (): Promise<Lock> =>
     lockKind() === "kernel" ? bareStateLock : fencedStateLock();
 
@@ -169,7 +169,7 @@ export function compose({
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
 
-  /** Returns the swarm's state, or null. Throws PROJECT_MOVED if the state belongs to another project. */
+  /** Reads the swarm's state file, or returns null. Throws PROJECT_MOVED if it belongs to another project. */
   const findState = async (): Promise<SwarmState | null> => {
     const { hasProjectIdentity } = await import("./state/project-identity.ts");
     const state = await (await stateStore()).find();

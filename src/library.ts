@@ -12,13 +12,16 @@ import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { checkLibraryCall } from "./schema/check-call.ts";
 
 export interface LibraryOptions {
-  /** The endpoint of the container engine. The default is the first engine that `swarm doctor` shows. */
+  /**
+   * The endpoint of the container engine, such as `unix:///var/run/docker.sock`. By default, the first engine
+   * that answers.
+   */
   readonly engine?: string;
 }
 
 /**
- * Creates and starts a sandbox. To have it destroyed in every case, use `await using`, or call `destroy` in a
- * `finally`.
+ * Creates and starts a sandbox. The caller must destroy the sandbox: with `await using`, or with `destroy` in
+ * a `finally` block.
  */
 export async function createSandbox(
   said: SandboxOptions & LibraryOptions = {},
@@ -31,7 +34,7 @@ export async function createSandbox(
   return checked(await create(library, options, signal));
 }
 
-/** Opens an existing sandbox by its name or its id. The first twelve characters of the id suffice. */
+/** Opens an existing sandbox by its container's name or ID. The first twelve characters of the ID suffice. */
 export async function openSandbox(
   id: string,
   said: OpenSandboxOptions & LibraryOptions = {},
@@ -47,13 +50,16 @@ export async function openSandbox(
 export interface BaseImageOptions extends LibraryOptions {
   /**
    * The names of the agents to install, as in `swarm image build --agents`. If null, the new image gets the
-   * agents of the present image.
+   * agents of the existing base image.
    */
   readonly agents?: readonly string[] | null;
   readonly onStep?: (step: string) => void;
 }
 
-/** Returns the default image of sandboxes. Builds the image unless it is up to date. */
+/**
+ * Returns swarm's base image, which is the default image of sandboxes. Builds the image unless it is up to
+ * date.
+ */
 export async function buildBaseImage(
   said: BaseImageOptions = {},
   signal?: AbortSignal,
@@ -117,8 +123,8 @@ async function openLibrary(endpoint: string | undefined) {
 const { lockAt, gateAt } = createLockFactory({ env: process.env, command: "a program that uses swarm" });
 
 /**
- * The engines of this process, one per endpoint: all sandboxes of an endpoint share one limit of concurrent
- * starts.
+ * The engine clients of this process, one per endpoint, so that all sandboxes at an endpoint share one limit
+ * of concurrent starts.
  */
 const engineByEndpoint = new Map<string, ContainerEngine>();
 

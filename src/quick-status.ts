@@ -16,10 +16,10 @@ const localPrefix = "unix://";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Prints the output of `swarm status` on a fast path, and returns whether it did. The fast path loads no npm
- * packages, because users wait for the status at each prompt. It covers only:
- * - a plain repository with a valid state and a matching project ID
- * - a local engine that agrees with the state, if the status depends on containers
+ * Tries to print the output of `swarm status` without loading npm packages, because users wait for this
+ * command at each shell prompt. Works only under these conditions, and otherwise returns false:
+ * - the repository is no linked worktree or submodule, the state is valid, and its project ID matches
+ * - the engine is local and its containers agree with the state, if the status depends on containers
  */
 export async function printQuickStatus(words: readonly string[], env: Environment): Promise<boolean> {
   const [command = "status", ...flags] = words;
@@ -49,8 +49,8 @@ export async function printQuickStatus(words: readonly string[], env: Environmen
 }
 
 /**
- * Returns whether the recorded state matches the engine's containers. Then the status has no corrections to
- * print.
+ * Returns whether the stored state agrees with the engine's containers, so that `swarm status` has no
+ * corrections to print.
  */
 async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> {
   const role = engineNeed(swarm);
@@ -78,7 +78,7 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   return corrections.length === 0 && orphans.length === 0;
 }
 
-/** Lists the containers of the project in the engine. Returns null if the engine gives no valid answer. */
+/** Lists the project's containers in the engine. Returns null if the engine gives no valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
   const [{ httpGetFromSocket }, { parseContainerList, containerListPath }] = await Promise.all([
     import("./docker/ask-socket.ts"),

@@ -6,15 +6,16 @@ import type { CrashHook } from "./domain/crash-points.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { userFolders } from "./host/user-folders.ts";
 
-/** Replacements for parts of the program, for tests. */
+/** Parts of the program that tests replace. */
 export interface ProgramReplacements {
-  /** Called at named points of the program, where a test may kill the process. */
+  /** Called at named points of the program, at which a test may kill the process. */
   readonly crashPoint?: CrashHook;
   readonly clock?: () => Date;
 }
 
 /**
- * Runs a command of swarm, and returns its exit code. The first SIGINT or SIGTERM asks the command to stop.
+ * Runs a command of swarm, and returns the exit code of the program. The first SIGINT or SIGTERM asks the
+ * command to stop.
  */
 export async function runWholeProgram(
   words: readonly string[],
@@ -84,8 +85,8 @@ const fileProblems: readonly string[] = [
 ];
 
 /**
- * Turns errors of the filesystem into expected errors: the user can fix them, so they are not reported as
- * bugs of swarm.
+ * Turns errors of the filesystem, such as a full disk, into expected errors. The user can correct their
+ * cause, so they are not reported as bugs of swarm.
  */
 function asForeseen(error: unknown): unknown {
   if (error instanceof SwarmError || !(error instanceof Error)) return error;

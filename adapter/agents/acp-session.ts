@@ -3,7 +3,7 @@ import type { AgentTurn, TurnFailure, TurnSandbox } from "./agent.ts";
 import { type JsonObject, readNumberField, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 
-/** An open conversation of the Agent Client Protocol, ready for a prompt. */
+/** An open session of the Agent Client Protocol, to which the adapter can send a prompt. */
 export interface AcpSession {
   readonly kind: "open";
   readonly id: string;
@@ -15,8 +15,8 @@ const cwd = "/workspace";
 const mcpServers: readonly never[] = [];
 
 /**
- * Initializes the protocol and loads the story's conversation. Opens a new conversation if the agent no longer has
- * the earlier one.
+ * Initializes the protocol and loads the conversation of the story's earlier turn. Opens a new conversation
+ * if there is none, or if the agent no longer has it.
  */
 export async function openAcpSession(
   rpc: JsonRpc,
@@ -55,7 +55,10 @@ export async function openAcpSession(
   return refused ?? { kind: "open", id, isResumed: false };
 }
 
-/** Loads a conversation. Returns null if the agent cannot load it; the caller then opens a new one. */
+/**
+ * Asks the agent to load an earlier conversation. Returns null if the agent cannot load it; the caller then
+ * opens a new conversation.
+ */
 async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null> {
   try {
     return await rpc.request("session/load", { sessionId, cwd, mcpServers });
@@ -75,13 +78,16 @@ async function prepare(
   return chooseModel(rpc, turn, sessionId, session);
 }
 
-/** The names of the modes in which Claude, Gemini and Codex ask for no permission and use no sandbox of their own. */
+/**
+ * The names of the modes in which Claude, Gemini and Codex ask for no permission and create no sandbox of
+ * their own.
+ */
 const freeModes = ["bypassPermissions", "yolo", "agent-full-access"];
 
 /**
- * Chooses a mode without permission requests, if the agent offers one: no user could answer, and the
- * container is the security boundary. Such a mode also prevents a nested sandbox, which cannot be created
- * inside the container.
+ * Chooses a mode in which the agent asks for no permission and creates no sandbox of its own, if it offers
+ * one. No user could answer, and no sandbox can be created inside the container, which is the security
+ * boundary.
  */
 async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject): Promise<void> {
   const offered = toJsonObjects(toJsonObject(session["modes"])["availableModes"]).map((mode) =>
@@ -97,7 +103,10 @@ async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject):
   }
 }
 
-/** Selects the requested model. Returns a failure if the agent does not offer that model: another model has another price. */
+/**
+ * Selects the model that the task requests. Returns a failure if the agent does not offer that model, because
+ * another model would have another price.
+ */
 async function chooseModel(
   rpc: JsonRpc,
   { agent: { model } }: AgentTurn,

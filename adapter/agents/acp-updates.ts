@@ -18,29 +18,29 @@ interface Tool {
   readonly state: "open" | "ended";
 }
 
-/** The facts from all updates of a turn so far. */
+/** What the adapter has learned so far from the updates that the agent sent during a turn. */
 export interface AcpTurnState {
   /**
-   * The newest tool calls by ID. The map is mutated in place, because copying it for each update would be
-   * slow.
+   * The newest tool calls by ID. The adapter changes this map in place, because copying it for each update
+   * would be slow.
    */
   readonly tools: Map<string, Tool>;
   /**
-   * The start of the agent's current message. Null once its first line is reported, since only that line is
-   * needed.
+   * The beginning of the message that the agent is sending. Null once the adapter has reported the message's
+   * first line, since it needs only that line.
    */
   readonly message: string | null;
   readonly messageId: string | null;
-  /** The total cost of the conversation in US dollars; null if the agent does not report it. */
+  /** The cost of the whole conversation so far in US dollars; null if the agent does not report it. */
   readonly totalCostUsd: number | null;
   /**
-   * Set if the model failed during this turn. Only Codex reports such a failure; it then ends the turn as if
-   * the turn had succeeded.
+   * The failure of the model during this turn; null if there was none. Only Codex reports such a failure, and
+   * then ends the turn as if it had succeeded.
    */
   readonly modelFailure: ModelFailure | null;
   /**
-   * The HTTP status of the last failed call of the model. `modelFailure` gets this status if the model then
-   * fails for good.
+   * The HTTP status of the last model call that failed and that the agent retries. If the agent gives up,
+   * `modelFailure` gets this status.
    */
   readonly lastStatus: number | null;
 }
@@ -63,7 +63,10 @@ export const createAcpTurnState = (): AcpTurnState => ({
   lastStatus: null,
 });
 
-/** Applies the `update` of a `session/update` notification to the facts, and returns the activities to report. */
+/**
+ * Applies the `update` of a `session/update` notification to the turn's state. Returns the new state and the
+ * activities to report.
+ */
 export function applyAcpUpdate(facts: AcpTurnState, update: JsonObject): AcpUpdateResult {
   const kind = update["sessionUpdate"];
   if (kind === "agent_message_chunk") return readChunk(facts, update);
@@ -86,16 +89,16 @@ export function applyAcpUpdate(facts: AcpTurnState, update: JsonObject): AcpUpda
 }
 
 /**
- * Applies the tool call in a permission request to the facts: some agents ask for permission before they report the
- * tool call.
+ * Applies the tool call in a permission request to the turn's state. This is necessary because some agents
+ * ask for permission before they report the tool call.
  */
 export function applyAcpPermissionRequest(facts: AcpTurnState, request: JsonObject): AcpUpdateResult {
   return after(flushAgentMessage(facts), (ended) => readTool(ended, toJsonObject(request["toolCall"])));
 }
 
 /**
- * Reports the first line of the current message, unless it is reported already. Called at the end of a
- * message or a turn.
+ * Reports the first line of the agent's current message, unless it is already reported. Called at the end of
+ * a message or a turn.
  */
 export function flushAgentMessage(facts: AcpTurnState): AcpUpdateResult {
   const summary = firstLine(facts.message ?? "");
@@ -105,7 +108,10 @@ export function flushAgentMessage(facts: AcpTurnState): AcpUpdateResult {
   };
 }
 
-/** Returns an `ended` activity for each tool call that was still open when the agent's turn ended. */
+/**
+ * Returns an activity with the state `ended` for each tool call that was still open when the agent's turn
+ * ended.
+ */
 export function endOpenToolCalls({ tools }: AcpTurnState): AgentActivity[] {
   return [...tools].flatMap(([id, { kind, summary, state }]) =>
     state === "open" ? [{ kind, summary, tool: { id, state: "ended" } } satisfies AgentActivity] : [],
@@ -113,8 +119,8 @@ export function endOpenToolCalls({ tools }: AcpTurnState): AgentActivity[] {
 }
 
 /**
- * Computes the usage of a turn from the agent's answer to the prompt; returns null if the agent reports none. Agents
- * report the cost of the whole conversation, so `earlierCostUsd` is subtracted.
+ * Computes the usage of a turn from the agent's answer to the prompt, or null if the answer contains none.
+ * Subtracts `earlierCostUsd`, because agents report the cost of the whole conversation.
  */
 export function computeTurnUsage(
   answer: JsonObject,

@@ -4,7 +4,10 @@ import type { TurnEnd, TurnFailure } from "./agent.ts";
 import { readStringField, toJsonObject } from "./fields.ts";
 import { RpcClosedError, type RpcError, RpcProtocolError } from "./json-rpc.ts";
 
-/** Judges a turn by its `stopReason`. Only `end_turn` means that the agent ended the turn by its own choice. */
+/**
+ * Decides from the agent's `stopReason` whether a turn ended or failed. Only `end_turn` means that the agent
+ * considers its work done.
+ */
 export function classifyStopReason(stopReason: string | null): TurnEnd {
   switch (stopReason) {
     case "end_turn":
@@ -34,7 +37,7 @@ export function classifyStopReason(stopReason: string | null): TurnEnd {
   }
 }
 
-/** Returns the failure of a turn in which the model failed, whatever the turn's `stopReason` is. */
+/** Returns the failure of a turn in which the model's API failed. The turn's `stopReason` does not matter. */
 export function classifyModelFailure({ status }: ModelFailure): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
@@ -47,8 +50,8 @@ export function classifyModelFailure({ status }: ModelFailure): TurnFailure {
 }
 
 /**
- * Returns the failure of a turn in which a request to the agent failed. `exit` is the exit of the agent's
- * program; null if the program still runs.
+ * Returns the failure of a turn in which a JSON-RPC request to the agent failed. `exit` is how the agent's
+ * program ended; null if it still runs.
  */
 export function classifyRpcFailure(
   error: RpcError | RpcClosedError | RpcProtocolError,

@@ -20,11 +20,14 @@ import { killProgramAfter, waitForExitOrKill } from "./end-program.ts";
 import { type JsonObject, readIdField, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { type JsonRpc, openJsonRpc, RpcClosedError, RpcError, RpcProtocolError } from "./json-rpc.ts";
 
-/** The time limits, in milliseconds, for an agent to exit after its input has ended, and to stop after a cancel. */
+/**
+ * How long, in milliseconds, an agent may take to exit after the adapter has closed its input (`exitMs`), and
+ * to stop after a cancel (`stopMs`).
+ */
 const exitMs = 10_000;
 const stopMs = 5_000;
 
-/** The kind of agent for any program that speaks the Agent Client Protocol, version 1. */
+/** The kind of agent for programs that implement version 1 of the Agent Client Protocol. */
 export const acpAgent: Agent = createAcpAgent();
 
 function createAcpAgent(): Agent {
@@ -65,8 +68,8 @@ async function executeTurn(
 }
 
 /**
- * Waits for the end of a conversation. When `signal` aborts, cancels the conversation, and kills an agent that does
- * not stop.
+ * Waits until the agent has finished its turn. When `signal` aborts, cancels the turn, and kills the agent if
+ * it does not stop.
  */
 async function endOf(
   conversation: Conversation,
@@ -167,16 +170,17 @@ async function prompt(
   }
 }
 
-/** Reports the updates of one turn as activities, and answers permission requests. */
+/** Reports the agent's updates during one turn as activities, and answers its permission requests. */
 interface UpdateReporter {
   /**
-   * Starts to report updates. Ignores earlier updates, because an agent that loads a conversation replays it.
+   * Starts to report the agent's updates. Earlier updates are ignored: an agent that loads a conversation
+   * first sends the old updates again.
    */
   begin(): void;
   take(update: JsonObject): void;
   /**
-   * Returns the answer to a permission request: it selects an option that allows the tool call. If the
-   * request has no such option, the answer cancels the request.
+   * Returns the answer to a permission request of the agent. Selects an option that allows the tool call, or
+   * cancels the request if it offers no such option.
    */
   permit(request: JsonObject): JsonObject;
   finish(): void;

@@ -4,7 +4,7 @@ import { claudeAgent } from "./claude.ts";
 import { commandAgent } from "./command.ts";
 import { scriptAgent } from "./script.ts";
 
-/** All kinds of agents. A new kind needs a file in this folder, and an entry in this list. */
+/** All supported kinds of agents. To add a kind, add a file to this folder and an entry to this list. */
 const agents: readonly Agent[] = [claudeAgent, acpAgent, commandAgent, scriptAgent];
 
 export const agentKinds: readonly string[] = agents.map(({ kind }) => kind);

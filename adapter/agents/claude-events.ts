@@ -12,12 +12,15 @@ import {
 } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** The final result that Claude Code reports. Omits the field `subtype`, which is "success" even after API errors. */
+/**
+ * The final result event of Claude Code, without its field `subtype`, which is "success" even after API
+ * errors.
+ */
 export interface ClaudeResult {
   readonly isError: boolean;
   /**
-   * The reason for the end, such as `completed`, `max_turns` or `api_error`; null in versions of Claude Code that do
-   * not report it.
+   * Why Claude Code ended, such as `completed`, `max_turns` or `api_error`. Null if its version does not
+   * report a reason.
    */
   readonly terminalReason: string | null;
   readonly stopReason: string | null;
@@ -26,46 +29,49 @@ export interface ClaudeResult {
 }
 
 /**
- * A call of the model's API that failed after all retries. `kind`: Claude Code's name for the error. `status`: the
- * HTTP status, if there was one.
+ * A call of the model's API that failed even after all retries. `kind` is Claude Code's name for the error;
+ * `status` is the HTTP status, or null if there was none.
  */
 export interface ModelApiError {
   readonly kind: string;
   readonly status: number | null;
 }
 
-/** The facts from all events of one run of Claude Code so far. */
+/** What the adapter has learned from the events of one Claude Code process so far. */
 export interface ClaudeRunState {
   readonly hasBegun: boolean;
-  /** Whether the run of Claude Code continues an earlier conversation. */
+  /** Whether this Claude Code process continues an earlier conversation. */
   readonly isResumed: boolean;
   readonly folder: string;
   /**
-   * The newest open tool calls by ID. The map is mutated in place, because copying it for each event would be
-   * slow.
+   * The newest open tool calls by ID. The adapter changes this map in place, because copying it for each
+   * event would be slow.
    */
   readonly openTools: Map<string, ToolCallDescription>;
-  /** The number of background programs that Claude Code waits for. */
+  /** The number of programs that Claude Code has started in the background and still waits for. */
   readonly backgroundTasks: number;
-  /** How many times in a row the model's API has refused the API key (401). */
+  /** How many consecutive times the model's API has refused the API key (HTTP 401). */
   readonly refusedKeys: number;
   readonly modelRefused: boolean;
   readonly apiError: ModelApiError | null;
-  /** The last result; null while Claude Code works, since later work makes an earlier result invalid. */
+  /**
+   * The last result that Claude Code reported. Null if there is none, or if Claude Code has worked since
+   * then, because the result is then outdated.
+   */
   readonly result: ClaudeResult | null;
-  /** The usage up to the last result. The usage of later model calls is in `usageSinceResult`. */
+  /** The usage up to the last reported result. `usageSinceResult` holds the usage of later model calls. */
   readonly usageUpToResult: TurnUsage;
   readonly usageSinceResult: TurnUsage;
   /**
-   * The IDs of the messages that `usageSinceResult` includes. The set is mutated in place, because copying it
-   * for each event would be slow.
+   * The IDs of the messages whose usage `usageSinceResult` includes. The adapter changes this set in place,
+   * because copying it for each event would be slow.
    */
   readonly countedMessageIds: Set<string>;
 }
 
 /**
- * The effect of an event: the new facts, the activities to report, and the run's total usage. `usage` is null
- * if the event did not change it.
+ * The effect of one event of Claude Code: the new state, the activities to report, and the process's total
+ * usage. `usage` is null if the event did not change it.
  */
 export interface ClaudeEventResult {
   readonly facts: ClaudeRunState;
@@ -92,7 +98,7 @@ export function createClaudeRunState({ isResumed }: { readonly isResumed: boolea
   };
 }
 
-/** Applies one event of Claude Code's `--output-format stream-json` to the facts. */
+/** Applies one event of Claude Code's `--output-format stream-json` to the process's state. */
 export function applyClaudeEvent(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
   switch (event["type"]) {
     case "system":
@@ -216,8 +222,8 @@ function readResult(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult
 }
 
 /**
- * Returns the usage that a result adds. Prefers `model_usage_since_last_result`, which covers only this run,
- * with its sub-agents and small models. The other totals cover all runs of the conversation.
+ * Returns the usage since the previous result. Uses the event's `model_usage_since_last_result` if it exists,
+ * because the event's total cost also covers earlier processes of the conversation.
  */
 function resultUsage(facts: ClaudeRunState, event: JsonObject): TurnUsage {
   const models = toJsonObjects(Object.values(toJsonObject(event["model_usage_since_last_result"])));

@@ -3,8 +3,8 @@ import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeResult, ClaudeRunState } from "./claude-events.ts";
 
 /**
- * How Claude Code ended. `stopped`: the adapter interrupted it. `left-waiting`: Claude Code had reported a
- * result but still waited for background programs, so the adapter interrupted it.
+ * How Claude Code ended: by itself, because the adapter stopped it, or because it waited too long for
+ * background programs after its result, so that the adapter interrupted it (`left-waiting`).
  */
 export interface ClaudeExit {
   readonly code: number;
@@ -13,14 +13,17 @@ export interface ClaudeExit {
 }
 
 /**
- * Whether the model's API refused the API key twice in a row. The adapter then stops Claude Code, which would
- * retry for minutes.
+ * Whether the model's API refused the API key twice in a row. The adapter then stops Claude Code, because it
+ * would retry for minutes.
  */
 export function isApiKeyRefused(facts: ClaudeRunState): boolean {
   return facts.refusedKeys >= 2;
 }
 
-/** Judges a run of Claude Code. Ignores the result's `subtype`, which is unreliable, and the text that the model wrote. */
+/**
+ * Decides whether a turn of Claude Code succeeded or failed. Ignores the result's field `subtype`, which is
+ * unreliable, and the text that the model wrote.
+ */
 export function classifyClaudeRun(facts: ClaudeRunState, exit: ClaudeExit): TurnEnd {
   const { result } = facts;
   if (isApiKeyRefused(facts) && (result === null || result.isError))

@@ -2,13 +2,13 @@ import type { ActivityKind } from "../../src/domain/generated/acp.ts";
 import { type JsonObject, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 
-/** A description of a tool call for people. */
+/** A short description of a tool call, for people to read. */
 export interface ToolCallDescription {
   readonly kind: ActivityKind;
   readonly summary: string;
 }
 
-/** Describes a tool call of Claude Code in one line, with paths relative to the work folder. */
+/** Describes a tool call of Claude Code in one line. Shows paths relative to the work folder. */
 export function describeToolCall(name: string, input: JsonObject, folder: string): ToolCallDescription {
   const of = (field: string): string => readStringField(input, field) ?? "";
   switch (name) {

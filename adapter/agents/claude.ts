@@ -7,16 +7,17 @@ import { parseJsonLine } from "./fields.ts";
 
 const stopMs = 5_000;
 /**
- * How long, in milliseconds, Claude Code may wait for background programs after a result. The limit is needed
- * because a server that runs in the background never ends.
+ * How long, in milliseconds, Claude Code may wait for background programs after it has reported a result.
+ * Without this limit, a server in the background would keep it waiting forever.
  */
 const backgroundMs = 120_000;
 /**
- * How long, in milliseconds, other programs may keep Claude Code's output pipe open after Claude Code exits.
+ * The maximum time, in milliseconds, to wait for Claude Code's output pipe to close after Claude Code exits.
+ * Other programs may hold the pipe open.
  */
 const outputGraceMs = 5_000;
 
-/** The kind of agent for Claude Code, in its non-interactive mode. */
+/** The kind of agent that runs Claude Code in its non-interactive mode. */
 export const claudeAgent: Agent = {
   kind: "claude",
   program: () => "claude",
@@ -30,7 +31,7 @@ export const claudeAgent: Agent = {
 
 interface Start {
   readonly id: string;
-  /** Whether the run of Claude Code continues an existing conversation. */
+  /** Whether Claude Code continues an existing conversation. */
   readonly isResumed: boolean;
 }
 
@@ -50,8 +51,8 @@ async function executeTurn(turn: AgentTurn, tools: TurnSandbox, signal: AbortSig
 }
 
 /**
- * Chooses and stores the conversation's ID before the start, so that the conversation can continue after a crash of
- * the container.
+ * Chooses an ID for a new conversation and stores it before Claude Code starts. So the conversation can
+ * continue even if the container crashes.
  */
 async function startNewConversation(tools: TurnSandbox): Promise<Start> {
   const id = randomUUID();
@@ -60,8 +61,8 @@ async function startNewConversation(tools: TurnSandbox): Promise<Start> {
 }
 
 /**
- * A shell script that exits with 0 if the conversation's file exists. Removes anything at that path that is
- * not a regular file, since Claude Code would block on a pipe.
+ * A shell script that exits with 0 if the conversation's file exists. Removes a pipe or other special file at
+ * that path, because Claude Code would block on a pipe.
  */
 const findConversation = `for each in "\${CLAUDE_CONFIG_DIR:-$HOME/.claude}"/projects/*/"$1".jsonl; do
   [ -f "$each" ] && exit 0
@@ -70,8 +71,8 @@ done
 exit 1`;
 
 /**
- * Returns whether Claude Code has this conversation. The caller needs the answer because Claude Code fails if
- * it resumes an unknown conversation or starts an existing one.
+ * Returns whether Claude Code has a conversation with the given ID. Claude Code fails if it is told to resume
+ * an unknown conversation or to create an existing one.
  */
 async function hasConversation(id: string, tools: TurnSandbox): Promise<boolean> {
   const { code } = await tools.runCommand(["sh", "-c", findConversation, "sh", id]);
@@ -142,8 +143,8 @@ function commandOf({ agent }: AgentTurn, { id, isResumed }: Start): string[] {
 }
 
 /**
- * Returns environment variables that turn off all network calls except those to the model. In a sealed
- * sandbox, the other calls would only wait for their timeouts.
+ * Returns environment variables that disable all of Claude Code's network calls except those to the model. In
+ * a sandbox without a network, the other calls would wait until they time out.
  */
 function withoutExtraTraffic(env: TurnSandbox["env"]): Record<string, string> {
   return {

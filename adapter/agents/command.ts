@@ -3,8 +3,8 @@ import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
 import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
 
 /**
- * The kind of agent for any program: the program gets the prompt on its input and in a file, and succeeds if its exit
- * code is 0.
+ * The kind of agent for any program. The program gets the prompt on its stdin and in a file, and succeeds if
+ * it exits with 0.
  */
 export const commandAgent: Agent = {
   kind: "command",
@@ -19,12 +19,12 @@ function commandOf({ command: words }: RequestedAgent): readonly string[] {
 }
 
 /**
- * A shell script that writes the prompt into a new folder with a random name: at a known path, the agent could put a
- * pipe that blocks the script.
+ * A shell script that writes the prompt to a file in a new folder with a random name. The name is random
+ * because the agent could put a blocking pipe at a known path.
  */
 const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 
-/** Runs the program to its end, and reports every line of its output as an activity. */
+/** Runs the program until it ends, and reports every line of its output as an activity. */
 async function runProgram(
   words: readonly string[],
   { storyId, continues, ...turn }: AgentTurn,
@@ -64,7 +64,7 @@ async function runProgram(
   }
 }
 
-/** Resolves with the program's exit code. When `signal` aborts, kills the program. */
+/** Resolves with the program's exit code. Kills the program when `signal` aborts. */
 async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<number> {
   const kill = () => void program.kill();
   signal.addEventListener("abort", kill, { once: true });

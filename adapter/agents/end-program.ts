@@ -1,6 +1,6 @@
 import type { AgentProgram } from "./agent.ts";
 
-/** Waits for a program to end and returns its exit code. Kills the program if it does not end within `ms`. */
+/** Waits for a program to end and returns its exit code. Kills the program if it runs longer than `ms`. */
 export async function waitForExitOrKill(program: AgentProgram, ms: number): Promise<number> {
   const late = Promise.withResolvers<"late">();
   const timer = setTimeout(() => late.resolve("late"), ms);
@@ -10,8 +10,8 @@ export async function waitForExitOrKill(program: AgentProgram, ms: number): Prom
 }
 
 /**
- * Kills a program after `ms`, unless the returned object is disposed earlier. If the kill has already
- * started, disposal waits for it and throws if it fails.
+ * Kills a program after `ms`, unless the returned object is disposed earlier. If the kill is in progress,
+ * disposal waits for it, and throws if the kill fails.
  */
 export function killProgramAfter(program: AgentProgram, ms: number): AsyncDisposable {
   let killing = Promise.resolve();

@@ -1,14 +1,14 @@
-/** A JSON object from another program, which the adapter has not validated. */
+/** A JSON object that another program wrote. The adapter has not validated its fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 const maxIdLength = 500;
 
-/** Returns the value itself if it is a JSON object, else an empty object. */
+/** Returns the given value if it is a JSON object, else an empty object. */
 export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Returns the JSON objects in a list; an empty list if the value is no list. */
+/** Returns the JSON objects in the given list. Returns an empty list if the value is not a list. */
 export function toJsonObjects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
@@ -19,8 +19,8 @@ export function readStringField(object: JsonObject, field: string): string | nul
 }
 
 /**
- * Reads an ID that another program chose. Returns null if the ID is missing, is not a string, or is too long
- * to store.
+ * Reads a field with an ID that another program chose. Returns null if the ID is missing, is not a string, or
+ * is too long to store.
  */
 export function readIdField(object: JsonObject, field: string): string | null {
   const id = readStringField(object, field);
@@ -32,12 +32,12 @@ export function readNumberField(object: JsonObject, field: string): number | nul
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** Reads a count, such as a number of tokens. Returns 0 if the count is absent or invalid. */
+/** Reads a field with a count, such as a number of tokens. Returns 0 if the count is missing or invalid. */
 export function readCountField(object: JsonObject, field: string): number {
   return Math.max(0, Math.round(readNumberField(object, field) ?? 0));
 }
 
-/** Parses a line as a JSON object. Returns null if the line is anything else. */
+/** Parses a line as a JSON object. Returns null if the line is not a JSON object. */
 export function parseJsonLine(line: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(line);

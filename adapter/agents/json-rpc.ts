@@ -9,7 +9,7 @@ import {
   toJsonObject,
 } from "./fields.ts";
 
-/** Thrown when the agent answers a request with an error. */
+/** Thrown when the agent answers a JSON-RPC request with an error. */
 export class RpcError extends Error {
   readonly code: number;
   readonly details: unknown;
@@ -22,7 +22,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Thrown when the agent's program ends before it has answered a request. */
+/** Thrown when the agent's program ends before it has answered a JSON-RPC request. */
 export class RpcClosedError extends Error {
   constructor() {
     super("the agent ended before it answered a request");
@@ -30,7 +30,7 @@ export class RpcClosedError extends Error {
   }
 }
 
-/** Thrown when the agent violates the protocol; the adapter then reads no more of the agent's output. */
+/** Thrown when the agent violates JSON-RPC. The adapter then reads no more of the agent's output. */
 export class RpcProtocolError extends Error {
   constructor(message: string) {
     super(message);
@@ -39,15 +39,18 @@ export class RpcProtocolError extends Error {
 }
 
 export interface RpcHandlers {
-  /** Handles a request of the agent. Returns the result to answer with, or undefined if the method is unknown. */
+  /**
+   * Handles a JSON-RPC request from the agent. Returns the result to send back, or undefined if the method is
+   * unknown.
+   */
   onRequest(method: string, params: JsonObject): unknown;
   onNotification(method: string, params: JsonObject): void;
 }
 
 export interface JsonRpc {
   /**
-   * Sends a request and resolves with the agent's result. Rejects with an `RpcError`, `RpcClosedError` or
-   * `RpcProtocolError`.
+   * Sends a JSON-RPC request and resolves with the agent's result. Rejects with an `RpcError`,
+   * `RpcClosedError` or `RpcProtocolError`.
    */
   request(method: string, params: JsonObject): Promise<JsonObject>;
   notify(method: string, params: JsonObject): void;
@@ -55,14 +58,15 @@ export interface JsonRpc {
 
 const methodNotFound = -32601;
 /**
- * The maximum number of unread answers. At this number, the adapter stops reading from the agent until the
- * agent has read its answers. If that takes longer than `patienceMs`, the connection fails.
+ * The maximum number of the adapter's answers that the agent has not read. When it is reached, the adapter
+ * reads no more of the agent's output until all answers are read, and fails the connection after
+ * `patienceMs`.
  */
 const maxUnread = 1_000;
 const patienceMs = 10_000;
 const shownMethod = 100;
 
-/** Opens a JSON-RPC 2.0 connection over a program's input and output, with one JSON object per line. */
+/** Opens a JSON-RPC 2.0 connection over a program's stdin and stdout, with one JSON object per line. */
 export function openJsonRpc(
   program: Pick<AgentProgram, "lines" | "write">,
   { onRequest, onNotification }: RpcHandlers,
@@ -103,7 +107,10 @@ export function openJsonRpc(
         : send({ id, result });
   }
 
-  /** Resolves when all answers are written to the agent. Rejects if that takes longer than `patienceMs`. */
+  /**
+   * Resolves when all of the adapter's answers are written to the agent's stdin. Rejects if that takes longer
+   * than `patienceMs`.
+   */
   async function untilRead(): Promise<void> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(

@@ -5,8 +5,8 @@ import type { Agent } from "./agent.ts";
 const program = "/opt/aimi/adapter";
 
 /**
- * An agent for demonstrations and tests that executes scripted steps instead of calling a model. Its program
- * runs as the agent's user, like that of every other agent.
+ * An agent for demonstrations and tests that executes scripted steps instead of calling a model. Like every
+ * agent, its program runs as the sandbox's unprivileged user.
  */
 export const scriptAgent: Agent = {
   kind: "script",
@@ -34,8 +34,8 @@ export const scriptAgent: Agent = {
 };
 
 /**
- * Returns the steps for a turn. A turn that continues a conversation gets the script's last `onRepair`; if
- * the script has none, it gets the same steps as the first turn.
+ * Returns the script's steps for a turn. In a turn that continues a conversation, these are the steps of the
+ * last `onRepair`, or the steps of the first turn if the script has no `onRepair`.
  */
 function stepsFor({ script: content }: RequestedAgent, storyId: string, continues: boolean): ScriptSteps {
   const steps = ((content ?? {}) as AgentScript)[storyId] ?? [];

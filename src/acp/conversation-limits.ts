@@ -1,22 +1,23 @@
 export interface ConversationTimeouts {
   /**
-   * Milliseconds without a message after which an adapter counts as stalled, unless its container is paused.
+   * Milliseconds without a message from an adapter after which the adapter counts as stalled, unless its
+   * container is paused.
    */
   readonly silenceMs: number;
   /**
-   * Milliseconds of the agent's idle time after which the worker counts as stalled. Heartbeats report the
-   * idle time.
+   * Milliseconds without activity of the agent after which its worker counts as stalled. The adapter's
+   * heartbeats report this idle time.
    */
   readonly idleMs: number;
   /**
-   * Milliseconds without a message after which the worker of a running container counts as lost, whether or
-   * not the host is connected.
+   * Milliseconds without a message from the adapter after which the worker counts as lost, if its container
+   * still runs. Applies whether or not the host is connected to the adapter.
    */
   readonly lostMs: number;
-  /** Interval in milliseconds at which the host polls a paused container. */
+  /** Milliseconds between two checks of whether a paused container is still paused. */
   readonly pausedMs: number;
   /**
-   * Maximum milliseconds from the host's acknowledgement of the last message until the adapter closes the
+   * Maximum milliseconds between the host's acknowledgement of the adapter's last message and the end of the
    * connection.
    */
   readonly closingMs: number;

@@ -20,31 +20,35 @@ export interface ConversationDeps extends VolumeReaderDeps {
 }
 
 export interface ConversationOptions {
-  /** The full ID of the container, as in the envelope of the task request. */
+  /** The full ID of the worker's container. The task request contains the same ID. */
   readonly containerId: string;
   /**
-   * The host journal of this attempt. Only this conversation uses the journal; the caller opens and closes
-   * it.
+   * The file to which the host writes the messages of this worker's attempt. The caller opens and closes the
+   * journal, but writes nothing to it meanwhile.
    */
   readonly journal: HostJournal;
   /**
-   * The whole task request as one line. The host sends the line unchanged whenever the adapter waits for a
-   * request.
+   * The task request as one line. The host sends this line, unchanged, whenever the adapter has no task
+   * request yet.
    */
   readonly request: Uint8Array;
-  /** Returns the agent's credentials, or null if there are none. Called at each new connection. */
+  /**
+   * Returns the credentials that the host sends to the agent, or null if the agent needs none. Called at each
+   * new connection.
+   */
   readonly credentials: () => Readonly<Record<string, string>> | null;
   readonly limits?: Partial<ConversationTimeouts>;
 }
 
 type Item = ReceivedLine | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
 
-/** Maximum size in bytes of all messages that wait for the reader of `events`. */
+/** Maximum total size in bytes of the received messages that wait for the reader of `events`. */
 const maxWaiting = 1024 * 1024;
 
 /**
- * Converses with the adapter in a container until the conversation ends. Checks each message and writes it to
- * disk, then acknowledges it and yields it. Yields each message once, however often the connection breaks.
+ * Exchanges messages with the adapter in a container until the adapter's last message, the container's end or
+ * a failure. Writes each received message to disk before acknowledging it, and yields each message once, even
+ * if the connection breaks.
  */
 export function openConversation(
   deps: ConversationDeps,
@@ -127,8 +131,8 @@ export function openConversation(
   };
 
   /**
-   * Writes messages to disk, then acknowledges them. Acknowledges the last message of a conversation at once,
-   * because the adapter exits only after that acknowledgement.
+   * Writes received messages to disk and then acknowledges them. Acknowledges the adapter's last message at
+   * once, because the adapter waits for that acknowledgement before it exits.
    */
   async function keep(items: readonly Item[]): Promise<void> {
     const messages = items.flatMap((item) =>
@@ -148,8 +152,8 @@ export function openConversation(
 }
 
 /**
- * Returns the weight of a group in the inbox, in bytes. An item without a message has a weight, too, so that
- * a flood of such items fills the inbox.
+ * Returns the number of bytes that a group of received lines takes up in the inbox. Lines without a message
+ * count, too, so that a flood of them cannot bypass the inbox's limit.
  */
 function weightOf(group: readonly ReceivedLine[]): number {
   return group.reduce((sum, received) => sum + (received.kind === "message" ? received.bytes : 64), 0);

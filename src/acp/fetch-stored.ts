@@ -13,23 +13,23 @@ export interface FetchStoredFileDeps {
 }
 
 /**
- * Maximum number of attempts to read a file. Retries are necessary, because a busy engine may report a
- * container as running for a while after its last process has ended.
+ * Maximum number of attempts to read a file. An attempt can fail because a busy engine may, for a while,
+ * report an ended container as running.
  */
 const maxTries = 6;
 const againMs = 100;
 
 export interface StoredFile {
   readonly containerId: string;
-  /** The path of the file, directly below `/aimi/out`. */
+  /** The path of the file in the container, directly below `/aimi/out`. */
   readonly path: string;
   /** The maximum size of the file in bytes. Reading a longer file throws OUTPUT_TOO_LONG. */
   readonly maxBytes: number;
 }
 
 /**
- * Yields the bytes of a file that an adapter stored for the host. Any program in the container may have
- * written the file, so the caller must compare its checksum and check its content.
+ * Yields the content of a file that the adapter stored in its container for the host. Any program in the
+ * container may have written the file, so the caller must verify its checksum and its content.
  */
 export async function* fetchStoredFile(
   deps: FetchStoredFileDeps,
@@ -83,8 +83,8 @@ async function openStored(
 }
 
 /**
- * Maximum length in bytes of an engine's error text. An engine that cannot start a program writes its error
- * to the program's stdout. So the reader yields an output up to this length only when the exit code is known.
+ * Maximum length in bytes of an engine's error text. An engine that cannot start a program writes the error
+ * to the program's stdout, so output that is this short is yielded only after the program has succeeded.
  */
 const maxErrorLength = 4_096;
 

@@ -11,27 +11,29 @@ import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from ".
 import type { MessageValidator } from "./receive-messages.ts";
 
 /**
- * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
- * protocol allows.
+ * Maximum length of a journal line. The host serializes each received message again, so a line may be a
+ * little longer than the protocol allows.
  */
 const maxLineLength = 2 * maxLineBytesToHost;
 const lookEveryMs = 1_000;
 
 export interface JournalsToFollow {
-  /** The folder with the journals of one worker. */
+  /** The host's folder with the message journals of one worker, one file for each attempt at its task. */
   readonly folder: string;
-  /** The number of the attempt to follow, or null to follow all attempts. */
+  /** The number of the worker's attempt whose messages to yield, or null for all attempts. */
   readonly attempt: number | null;
-  /** Returns whether the worker has ended. If so, the next read of the journals is the last one. */
+  /**
+   * Returns whether the worker has ended. If so, `followJournals` reads the journals once more and then ends.
+   */
   readonly isOver: () => Promise<boolean>;
-  /** Calls `onChange` whenever the result of `isOver` may have changed, until the signal is aborted. */
+  /** Calls `onChange` whenever the result of `isOver` may have changed, until the signal aborts. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 /**
- * Yields the messages in the host's journals of a worker, attempt by attempt. Then yields the messages that
- * the owner appends, until the worker has ended. The result is only for display, so this function skips
- * invalid lines and does not check the protocol.
+ * Yields a worker's messages from the host's journals, attempt by attempt, and then each new message until
+ * the worker has ended. Skips invalid lines and does not check the order of messages, because the result is
+ * only for display.
  */
 export async function* followJournals(
   { folder, attempt, isOver, watch }: JournalsToFollow,
@@ -66,8 +68,8 @@ interface Followed {
 }
 
 /**
- * Yields the new messages of a journal. If the file was restored, reads the file again from its start, and
- * uses `lastSeq` to skip the messages already yielded.
+ * Yields the messages that were added to a journal since the last call. If the journal was replaced by a
+ * restored copy, reads the copy from its start and uses `lastSeq` to skip the messages already yielded.
  */
 async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncGenerator<JournalledMessage> {
   for await (const value of journal.lines.readNewLines()) {
@@ -80,7 +82,7 @@ async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncG
   }
 }
 
-/** Finds the numbers of the attempts that have a journal, the oldest first. */
+/** Returns the numbers of the worker's attempts that have a journal in the folder, the oldest first. */
 async function attemptsIn(folder: string): Promise<number[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];

@@ -14,22 +14,24 @@ import type { ClockAndRandom } from "./timing.ts";
 export interface GatewayConnectionDeps {
   readonly containers: Pick<Containers, "exec">;
   readonly timing: ClockAndRandom;
-  /** Returns the first problem of a parsed line, or null if the line is a valid message. */
+  /**
+   * Returns the first problem of a JSON value that the gateway sent, or null if the value is a valid message.
+   */
   readonly findProblem: (value: unknown) => string | null;
-  /** The path of the host's copy of the gateway's journal. */
+  /** The path of the file with the host's copy of the gateway's journal. */
   readonly journalFile: string;
 }
 
 /**
- * Limits of one line from the gateway. The gateway's hello lists every worker that the gateway ever admitted,
- * so the line may be long.
+ * Limits of one message line from the gateway. The line may be long, because the gateway's hello lists every
+ * worker that the gateway has ever admitted.
  */
 const limits = { maxLineLength: 1 << 20, maxDepth: 8 };
 const diagnosticCharacters = 2_000;
 
 /**
- * Stays connected to the gateway in a container. Passes each journal entry to the listener once, and sends
- * the whole admission to the gateway at every connection.
+ * Keeps a connection to the gateway in a container; after each connect, sends the list of admitted workers.
+ * Passes each entry of the gateway's journal to the listener once.
  */
 export function connectToGateway(
   deps: GatewayConnectionDeps,
@@ -64,8 +66,8 @@ export function connectToGateway(
   };
 
   /**
-   * Sends the admission. Resolves when the gateway has answered with its journal position and the host has
-   * read the journal up to that position.
+   * Sends the gateway the list of admitted workers. Resolves after the host has read all journal entries that
+   * the gateway had written before its answer.
    */
   function synchronized(within: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -82,8 +84,8 @@ export function connectToGateway(
   }
 
   /**
-   * Sends the gateway the current list of admitted workers. All callers whose admission is not sent yet wait
-   * for the answer to this message.
+   * Sends the gateway the current list of admitted workers. The gateway's answer serves all callers whose
+   * list has not been sent yet.
    */
   async function send(): Promise<void> {
     if (execution === null) return;
@@ -149,8 +151,8 @@ export function connectToGateway(
   }
 
   /**
-   * Returns whether the gateway still has the journal that the host copied. If the gateway's journal is
-   * shorter than the copy, the gateway's volume was lost; the host then drops the copy.
+   * Returns whether the host's copy can still belong to the gateway's journal. If the gateway's journal is
+   * shorter than the copy, the gateway's volume was lost, and the host deletes the copy.
    */
   async function isSameJournal(lastSeq: number): Promise<boolean> {
     if (journal === null || journal.count <= lastSeq) return true;
@@ -185,11 +187,14 @@ export function connectToGateway(
 }
 
 interface Waiting {
-  /** The number of the admission whose answer this waiter needs, or 0 if that admission is not sent yet. */
+  /**
+   * The number of the sent list of admitted workers whose answer this caller awaits, or 0 if that list is not
+   * sent yet.
+   */
   turn: number;
   /**
-   * The sequence number up to which the host must read the gateway's journal, or null until the gateway has
-   * answered.
+   * The sequence number of the gateway's journal entry up to which the host must read, or null until the
+   * gateway has answered.
    */
   target: number | null;
   readonly resolve: () => void;

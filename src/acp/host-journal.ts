@@ -8,18 +8,24 @@ import type { JournalSummary } from "../ports/journal.ts";
 import { readJsonLines } from "../wire/read-lines.ts";
 
 /**
- * Maximum length of a line. The host serializes each message anew, so a line may be a little longer than the
- * protocol allows.
+ * Maximum length of a journal line in bytes. The host serializes each received message again, so a line may
+ * be a little longer than the protocol allows.
  */
 export const maxJournalLineBytes: number = 2 * maxLineBytesToHost;
 
-/** Summarizes the newest attempt in the host's journals of a worker; returns null if there is no journal. */
+/**
+ * Summarizes the newest of a worker's attempts from the host's journal of its messages. Returns null if the
+ * worker has no journal.
+ */
 export async function summarizeHostJournal(folder: string): Promise<JournalSummary | null> {
   const [attempt] = await findJournalledAttempts(folder);
   return attempt === undefined ? null : summarizeAttemptJournal(folder, attempt);
 }
 
-/** Summarizes the host's journal of one attempt; returns null if there is no journal. */
+/**
+ * Summarizes one attempt of a worker from the host's journal of its messages. Returns null if the attempt has
+ * no journal.
+ */
 export async function summarizeAttemptJournal(
   folder: string,
   attempt: number,
@@ -35,7 +41,7 @@ export async function summarizeAttemptJournal(
   return summary;
 }
 
-/** Finds the numbers of the attempts that have a journal, the newest first. */
+/** Returns the numbers of the worker's attempts that have a journal in the folder, the newest first. */
 export async function findJournalledAttempts(folder: string): Promise<number[]> {
   return (await readdir(folder).catch(() => []))
     .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
@@ -45,8 +51,8 @@ export async function findJournalledAttempts(folder: string): Promise<number[]> 
 }
 
 /**
- * Adds a message to a summary. Ignores fields of the wrong form, because messages from a sandbox are
- * untrusted.
+ * Returns the summary updated with one more message. Ignores malformed fields, because messages from a
+ * sandbox are untrusted.
  */
 function withMessage(summary: JournalSummary, message: unknown): JournalSummary {
   const { type, seq, payload } = fieldsOf(message);

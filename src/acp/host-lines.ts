@@ -2,7 +2,8 @@ import { maxLineBytesToAdapter } from "../domain/acp-messages.ts";
 import type { Ack, Cancel, Credentials, Resumed } from "../domain/generated/acp.ts";
 
 /**
- * The type and payload of any message from the host except the task request. `serializeHostMessage` adds the envelope.
+ * The type and payload of a message from host to adapter, except the task request. `serializeHostMessage`
+ * adds the other fields.
  */
 export type HostMessageContent<Message = Ack | Cancel | Credentials | Resumed> = Message extends {
   payload: unknown;
@@ -15,7 +16,7 @@ export interface MessageAddress {
   readonly containerId: string;
 }
 
-/** Serializes a message to an adapter, with its envelope, as one line. */
+/** Serializes a message from host to adapter as one line, with the IDs of the swarm and the container. */
 export function serializeHostMessage(
   { swarmId, containerId }: MessageAddress,
   date: Date,
@@ -28,8 +29,8 @@ export function serializeHostMessage(
 }
 
 /**
- * Returns a serialized message as one line with a line break. Throws if the message has more than one line or
- * is too long.
+ * Returns a serialized message as one line that ends with a line break. Throws if the message contains
+ * further lines or is too long.
  */
 export function toMessageLine(bytes: Uint8Array): Uint8Array {
   const end = bytes.indexOf(0x0a);

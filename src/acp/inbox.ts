@@ -1,4 +1,4 @@
-/** A bounded queue with back-pressure: `put` waits while it is full. */
+/** A queue with back-pressure: `put` waits while the queue is full. */
 export class BoundedQueue<Item> {
   readonly #limit: number;
   #items: Item[] = [];
@@ -10,12 +10,15 @@ export class BoundedQueue<Item> {
     this.#limit = limit;
   }
 
-  /** Whether the queue is full, so that `put` waits. */
+  /** Whether the queue has reached its limit. While the queue is full, `put` waits. */
   get isFull(): boolean {
     return this.#weight >= this.#limit;
   }
 
-  /** Adds the items at once, and resolves when the queue is no longer full. */
+  /**
+   * Adds the items at once, and then waits until the queue is no longer full. `weight` is how much the items
+   * count towards the queue's limit.
+   */
   async put(items: readonly Item[], weight: number, signal: AbortSignal): Promise<void> {
     this.#items.push(...items);
     this.#weight += weight;
@@ -24,21 +27,21 @@ export class BoundedQueue<Item> {
   }
 
   /**
-   * Adds an item without weight, and never waits. Use this function for the few items whose producer must not
-   * block.
+   * Adds an item that does not count towards the queue's limit, and never waits. For the few items whose
+   * producer must not block.
    */
   post(item: Item): void {
     this.#items.push(item);
     this.#notify();
   }
 
-  /** Makes `take` throw this error once all items are taken. */
+  /** Makes `take` throw this error after all queued items have been taken. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#notify();
   }
 
-  /** Waits until the queue has at least one item, then removes and returns all items. */
+  /** Waits until the queue has at least one item, then removes and returns all its items. */
   async take(signal: AbortSignal): Promise<readonly Item[]> {
     for (;;) {
       signal.throwIfAborted();
@@ -60,7 +63,7 @@ export class BoundedQueue<Item> {
   }
 }
 
-/** Returns the result of the promise. Rejects with the signal's reason if the signal is aborted first. */
+/** Resolves with the promise's result, or rejects with the signal's reason if the signal aborts first. */
 export async function rejectWhenAborted<Result>(
   promise: Promise<Result>,
   signal: AbortSignal,

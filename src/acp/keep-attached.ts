@@ -20,18 +20,18 @@ export interface AdapterConnectionDeps extends VolumeReaderDeps {
   readonly limits: ConversationTimeouts;
   readonly outbox: Outbox;
   readonly line: ConnectionMonitor;
-  /** Passes received messages to the inbox. Resolves when the inbox has room for more. */
+  /** Passes received lines to the host's inbox. Resolves when the inbox can accept more. */
   readonly deliver: (received: readonly ReceivedLine[]) => Promise<void>;
-  /** Resolves when the adapter's last message is on disk and the host has acknowledged it. */
+  /** Resolves when the host has stored the adapter's last message on disk and acknowledged it. */
   readonly settled: Promise<void>;
-  /** Called at each new connection with a function that breaks that connection off. */
+  /** Called at each new connection to the adapter, with a function that closes that connection. */
   readonly onConnect: (breakOff: () => void) => void;
 }
 
 export interface AdapterConnectionOptions {
   readonly containerId: string;
   readonly conversationState: ConversationState;
-  /** Returns the sequence number of the last message on disk. */
+  /** Returns the sequence number of the last message from the adapter that the host has on disk. */
   readonly durableSeq: () => number;
 }
 
@@ -39,13 +39,12 @@ type Disconnection =
   | { readonly kind: "over"; readonly end: ConversationEnd }
   | { readonly kind: "broken"; readonly why: string };
 
-/** The abort reason of a connection that the host itself breaks off. */
+/** The abort reason of a connection to the adapter that the host closes itself. */
 class BrokenOff extends Error {}
 
 /**
- * Stays connected to an adapter until the adapter has sent its last message, the container has ended, or the
- * worker counts as lost. After a lost connection, the host reconnects with backoff; the worker counts as lost
- * only after `lostMs`.
+ * Keeps a connection to an adapter, and reconnects with backoff if it breaks. Ends when the adapter has sent
+ * its last message or an invalid one, the container has ended, or the adapter has sent nothing for `lostMs`.
  */
 export async function stayConnectedToAdapter(
   deps: AdapterConnectionDeps,
@@ -140,8 +139,8 @@ export async function stayConnectedToAdapter(
   }
 
   /**
-   * Determines from the container's state how the conversation ended. Waits while the container is paused.
-   * Returns null if the host must connect again.
+   * Determines from the container's state how the conversation with its adapter ended, or returns null if the
+   * host must connect again. Waits while the container is paused.
    */
   async function judgeContainer(why: string): Promise<ConversationEnd | null> {
     let facts = await look();
@@ -200,14 +199,17 @@ export async function stayConnectedToAdapter(
 }
 
 /**
- * Returns whether the adapter refuses the host's request with this message, because the container runs
- * another task. Such a message has no sequence number, is in no journal, and ends the conversation.
+ * Returns whether this message is the adapter's refusal of the host's task request, because its container
+ * runs another task. A refusal has no sequence number, is in no journal, and ends the conversation.
  */
 function isRefusal(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
-/** Returns the messages before the first violation or refusal, but none after the adapter's last message. */
+/**
+ * Returns the lines of a group up to the adapter's last message, and before the first invalid line or
+ * refusal.
+ */
 function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
   const kept: ReceivedLine[] = [];
   for (const received of group) {
@@ -224,8 +226,8 @@ function endOf({ end }: ConversationState): ConversationEnd | null {
 }
 
 /**
- * Returns the exit code of a container after this end of its conversation, or null if the end determines no
- * exit code.
+ * Returns the exit code that the adapter's container must have after the given end of the conversation, or
+ * null if any exit code is possible.
  */
 function exitOf(end: ConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;

@@ -2,26 +2,32 @@ import { formatDuration } from "../domain/duration.ts";
 import type { ConnectionStatus } from "../ports/conversations.ts";
 import type { ClockAndRandom } from "./timing.ts";
 
-/** Tracks when an adapter last sent a message, and reports each change of the connection's status. */
+/**
+ * Tracks when an adapter last sent a message, and reports when the adapter stalls, disconnects, is paused or
+ * works again.
+ */
 export interface ConnectionMonitor {
   /**
-   * Notes that the adapter sent a message other than a hello. `idleMs` is the agent's idle time in a
-   * heartbeat, and null in any other message.
+   * Records that the adapter sent a message other than a hello. `idleMs` is the agent's idle time if the
+   * message is a heartbeat, otherwise null.
    */
   messageReceived(idleMs: number | null): void;
   /**
-   * Notes that the adapter sent its hello on a new connection. A hello does not prove that the adapter works,
-   * because a stuck adapter may also send a hello.
+   * Records that the adapter sent its hello on a new connection. A hello alone does not show that the adapter
+   * works, because even a stuck adapter may send one.
    */
   connected(): void;
   disconnected(why: string): void;
   paused(): void;
   /**
-   * Returns the milliseconds since the adapter's last message other than a hello. Time while the container
-   * was paused or the host was busy does not count.
+   * Returns the milliseconds since the adapter's last message other than a hello. A paused container or a
+   * full inbox restarts the count.
    */
   silentMs(): number;
-  /** Checks for silence until the signal is aborted. Never rejects. */
+  /**
+   * Checks regularly, until the signal aborts, whether the adapter has stopped sending messages. Never
+   * rejects.
+   */
   watch(signal: AbortSignal): Promise<void>;
 }
 
@@ -29,14 +35,16 @@ export interface ConnectionMonitorDeps {
   readonly timing: ClockAndRandom;
   readonly silenceMs: number;
   readonly idleMs: number;
-  /** Returns whether the container is paused. In a paused container, the adapter sends nothing. */
+  /**
+   * Returns whether the adapter's container is paused. While it is paused, the adapter cannot send messages.
+   */
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
-  /** Returns whether the host's inbox is full, so that messages wait unread. */
+  /** Returns whether the host's inbox is full, so that the adapter's messages wait unread. */
   readonly isBusy: () => boolean;
   readonly onStatus: (status: ConnectionStatus, why: string) => void;
   /**
-   * Called when the adapter has fallen silent. The host then opens a new connection, because the old
-   * connection may be dead without an error.
+   * Called when the adapter has sent nothing for `silenceMs`. The host then opens a new connection, because
+   * the old one may be dead without an error.
    */
   readonly onSilence: () => void;
 }
@@ -51,7 +59,10 @@ export function createConnectionMonitor({
   onSilence,
 }: ConnectionMonitorDeps): ConnectionMonitor {
   let lastSignAt = timing.now();
-  /** When the present period of silence began, by `timing.now()`, in milliseconds. */
+  /**
+   * When the adapter's present silence began, as a `timing.now()` value. A new connection or a report of
+   * silence restarts the period.
+   */
   let since = lastSignAt;
   let status: ConnectionStatus | null = null;
   let hasFallenSilent = false;

@@ -4,26 +4,24 @@ import { type ConversationState, conversationForNewConnection } from "../domain/
 import type { Containers, Execution } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
-/**
- * One connection to an adapter. The connection may break at any time; the adapter keeps running without it.
- */
+/** One connection from the host to an adapter. If the connection breaks, the adapter keeps running. */
 export interface AdapterConnection extends AsyncDisposable {
   /**
-   * The new messages, grouped as they arrive. Iterate only once. A slow reader causes back-pressure on the
-   * adapter.
+   * The new messages from the adapter, grouped as they arrive. The caller may iterate only once; if the
+   * caller is slow, the adapter must wait (back-pressure).
    */
   readonly received: AsyncIterable<readonly ReceivedLine[]>;
   /**
-   * Sends a line. Resolves when the engine has accepted the line; only an answer proves that the adapter
-   * received it.
+   * Sends a message line to the adapter. Resolves when the container engine has accepted the line, which does
+   * not prove that the adapter received it.
    */
   send(line: Uint8Array): Promise<void>;
   /**
-   * Returns whether the program `attach` did not start, or ended with an unknown exit code. The received text
-   * may then be the engine's error. Call this function after an invalid first line.
+   * Returns whether the program `attach` in the container did not start, or ended with an unknown exit code.
+   * Call this function after an invalid first line, which may then be an error text of the container engine.
    */
   hasAttachNeverStarted(): Promise<boolean>;
-  /** Returns the beginning and the end of the stderr of `attach`, cleaned for display. */
+  /** Returns the beginning and the end of what `attach` wrote to stderr, made safe for display. */
   diagnostics(): string;
 }
 
@@ -35,8 +33,8 @@ export interface ConnectToAdapterDeps {
 const diagnosticCharacters = 4_000;
 
 /**
- * Connects to the adapter in a container. The adapter replays its journal after message `from`, then streams
- * its new messages.
+ * Connects to the adapter in a container. The adapter first sends the messages in its journal after number
+ * `from`, and then each new message.
  */
 export async function connectToAdapter(
   { containers, findProblem }: ConnectToAdapterDeps,

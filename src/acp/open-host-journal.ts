@@ -6,30 +6,30 @@ import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
 
 /**
- * The host's copy of an adapter's messages in one attempt. Only the owner writes the file; other processes
- * may read the file at the same time.
+ * The file to which the host writes an adapter's messages during one attempt at a task. Only the swarm's
+ * owner writes the file, while other processes may read it.
  */
 export interface HostJournal extends AsyncDisposable {
-  /** The sequence number of the last message on disk, or 0 if there is no message. */
+  /** The sequence number of the journal's last message on disk, or 0 if the journal is empty. */
   readonly lastSeq: number;
-  /** The state of the conversation when the host opened the journal. */
+  /** The state of the conversation after the messages that the journal contained when the host opened it. */
   readonly conversationState: ConversationState;
   /**
-   * Appends messages, and resolves when all of them are on disk. Their sequence numbers must continue the
-   * journal without a gap.
+   * Appends messages, and resolves when all of them are on disk. The first sequence number must follow the
+   * journal's last one, and no number may be missing.
    */
   append(messages: readonly JournalledMessage[]): Promise<void>;
 }
 
 /**
- * Maximum length of a line. The host serializes each cleaned message anew, so a line may be a little longer
- * than the protocol allows.
+ * Maximum length of a journal line. The host serializes each sanitized message again, so a line may be a
+ * little longer than the protocol allows.
  */
 const maxLineLength = 2 * maxLineBytesToHost;
 
 /**
- * Opens or creates `journal-<attempt>.ndjson` for appending. Cuts off an incomplete last line. At any other
- * damage, leaves the file unchanged and throws FILE_FAILED.
+ * Opens the host's journal of an attempt, `journal-<attempt>.ndjson`, or creates it. Removes an incomplete
+ * last line. If the file is damaged in another way, leaves it unchanged and throws FILE_FAILED.
  */
 export async function openHostJournal(
   file: string,
@@ -60,8 +60,8 @@ export async function openHostJournal(
 }
 
 /**
- * Replays the journal with the rules for received messages, so that the conversation's state is the same as
- * when the messages arrived.
+ * Applies the rules for received messages to the messages in the journal, to restore the conversation's
+ * state.
  */
 async function replay(
   file: string,

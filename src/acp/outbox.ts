@@ -11,18 +11,23 @@ import type { AdapterConnection } from "./open-channel.ts";
 import type { ClockAndRandom } from "./timing.ts";
 
 /**
- * Sends the host's messages over the present connection. Without a connection, keeps the messages for the
- * next connection.
+ * Sends the host's messages to an adapter. Without a connection, keeps the messages for the next connection.
  */
 export interface Outbox {
-  /** Sends all waiting messages on a new connection. Call this function after the adapter's hello. */
+  /**
+   * Sends all waiting messages to the adapter over a new connection. Call this function after the adapter's
+   * hello.
+   */
   connected(channel: AdapterConnection, hello: Hello): void;
   disconnected(): void;
-  /** Notes that all messages up to `seq` are on disk. The outbox acknowledges them soon, in batches. */
+  /**
+   * Records that all the adapter's messages up to number `seq` are on the host's disk. The outbox
+   * acknowledges them soon, in batches.
+   */
   markDurable(seq: number): void;
   /**
-   * Acknowledges all messages on disk at once. Resolves when the engine has accepted the line, or after a
-   * timeout.
+   * Acknowledges, without delay, all the adapter's messages that are on the host's disk. Resolves when the
+   * container engine has accepted the acknowledgement, or after a timeout.
    */
   acknowledge(): Promise<void>;
   cancel(words: Cancel["payload"]): Promise<void>;
@@ -39,8 +44,8 @@ const ackWithinMs = 50;
 const lastAckWithinMs = 2_000;
 
 /**
- * Opens the outbox. `durableSeq` is the sequence number of the last message already on disk. Throws at once
- * if the request is too long.
+ * Opens the outbox for an adapter. `durableSeq` is the number of the adapter's last message that is already
+ * on the host's disk. Throws if the task request is too long.
  */
 export function openOutbox(
   timing: ClockAndRandom,

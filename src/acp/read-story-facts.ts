@@ -18,8 +18,8 @@ const journalled: ReadonlySet<unknown> = new Set([
 ] satisfies JournalledMessage["type"][]);
 
 /**
- * Collects facts about a worker's stories from all its host journals. Without a journal, there are no facts.
- * The owner may append to the journals at the same time.
+ * Collects from all the host's journals of a worker what its messages say about its stories. Works while the
+ * owner appends to the journals; without a journal, the result is empty.
  */
 export async function readStoryFacts(folder: string, findProblem: MessageValidator): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();
@@ -41,8 +41,8 @@ export async function readStoryFacts(folder: string, findProblem: MessageValidat
 }
 
 /**
- * Returns whether a value is a valid journal message. Messages from a sandbox are untrusted claims, so only
- * valid ones count.
+ * Returns whether a value is a valid message of a type that belongs in a journal. The check is necessary,
+ * because messages from a sandbox are untrusted.
  */
 function isJournalled(value: unknown, findProblem: MessageValidator): value is JournalledMessage {
   if (typeof value !== "object" || value === null || !("type" in value) || !("seq" in value)) return false;

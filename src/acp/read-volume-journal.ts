@@ -2,7 +2,7 @@ import { type ConversationState, conversationForJournalReplay } from "../domain/
 import type { Containers } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
-/** A file or folder in an archive, whose path and size the archive reader has checked. */
+/** A file or folder in a tar archive, after the archive reader has checked its path and size. */
 export interface UnpackedEntry {
   readonly path: string;
   readonly kind: "file" | "folder";
@@ -11,8 +11,8 @@ export interface UnpackedEntry {
 }
 
 /**
- * Reads an untrusted tar stream. Throws ARCHIVE_REFUSED unless the stream is a plain archive within the
- * limits.
+ * Reads an untrusted tar stream. Throws ARCHIVE_REFUSED if the archive exceeds the limits, or contains
+ * anything other than plain files and folders.
  */
 export type ArchiveReader = (
   archive: AsyncIterable<Uint8Array>,
@@ -28,14 +28,14 @@ export interface VolumeReaderDeps {
 const journalPath = "/aimi/journal.ndjson";
 
 /**
- * Maximum size of an adapter's journal in bytes: enough for over six hours of the longest lines at the
- * highest rate.
+ * Maximum size in bytes of an adapter's journal. The limit lets an adapter write the longest lines at the
+ * highest rate for over six hours.
  */
 const maxBytes = 8 * 1024 ** 3;
 
 /**
- * Yields the new messages in an adapter's own journal, copied from a container that has ended. Skips an
- * incomplete last line.
+ * Yields the messages that the host does not have yet from an adapter's own journal, after the adapter's
+ * container has ended. Skips an incomplete last line.
  */
 export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeReaderDeps,

@@ -15,16 +15,16 @@ import {
 } from "../domain/message-order.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
 
-/**
- * Finds the first violation of the message schema in a value; returns null if the value is a valid message.
- */
+/** Returns the first reason why a value is not a valid message of the protocol, or null if it is one. */
 export type MessageValidator = (value: unknown) => string | null;
 
-/** One received line after the checks. A violation ends the stream. */
+/**
+ * The result of checking one line from an adapter. After a violation of the protocol, no more lines follow.
+ */
 export type ReceivedLine =
   | {
       readonly kind: "message";
-      /** The message, whose texts are cleaned for display. */
+      /** The message, with its texts made safe for display. */
       readonly message: AdapterMessage;
       /** The state of the conversation after this message. */
       readonly conversationState: ConversationState;
@@ -36,8 +36,8 @@ export type ReceivedLine =
 const wireLimits: WireLimits = { maxLineLength: maxLineBytesToHost, maxDepth: maxJsonDepthToHost };
 
 /**
- * Reads an adapter's stream of lines and yields them in groups, as they arrive. Checks the length, schema and
- * order of each line and cleans its texts before the caller receives the message.
+ * Reads the lines that an adapter sends, and yields them in groups as they arrive. Before that, checks each
+ * line's length, schema and sequence number, and makes its texts safe for display.
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,

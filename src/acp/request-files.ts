@@ -5,20 +5,20 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface TaskRequestStore
   extends Pick<WorkerChannel, "findRequest" | "storeRequest" | "findRework" | "storeRework"> {
-  /** Finds the settings with which the user started the swarm. Returns null if there are none. */
+  /** Reads the stored settings with which the user started the swarm. Returns null if none are stored. */
   findSettings(): Promise<RecordedSettings | null>;
   storeSettings(settings: RecordedSettings): Promise<void>;
   /**
-   * Finds the note about the swarm's gateway: its secret, transport and runtime. Returns null if there is no
-   * note.
+   * Reads the stored data about the swarm's gateway: its secret, transport and runtime. Returns null if none
+   * are stored.
    */
   findGateway<Note extends object>(): Promise<Note | null>;
   storeGateway(note: object): Promise<void>;
 }
 
 /**
- * Stores the task requests of one swarm's workers, as the host first sent them. The files lie in the
- * worktree's git folder, which `git clean` does not reach.
+ * Opens the store of the task requests that the host sends to a swarm's workers. The files are in the
+ * worktree's git folder, which `git clean` does not touch.
  */
 export function openTaskRequestStore(gitFolder: string, swarmId: string): TaskRequestStore {
   const folder = join(gitFolder, "aimi", "requests", swarmId);
@@ -46,7 +46,7 @@ async function find<Content>(file: string): Promise<Content | null> {
   return text === null ? null : JSON.parse(text);
 }
 
-/** Writes content to a file atomically and durably, and replaces the file if it exists. */
+/** Writes content to a file atomically and durably. Replaces an existing file. */
 async function keep(file: string, content: object): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.draft`;

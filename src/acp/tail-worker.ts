@@ -3,14 +3,14 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Containers } from "../ports/containers.ts";
 import { LineSplitter } from "../wire/line-cutter.ts";
 
-/** Maximum length of a line, longer than any line that an adapter prints. */
+/** Maximum length of a line of the adapter's log. The adapter itself prints only shorter lines. */
 const maxLineLength = 64 * 1024;
 const adapterProgram = "/opt/aimi/adapter";
 
 /**
- * Yields the newest lines of the adapter's log in a running container, then its new lines, until the
- * container ends or the caller stops reading. Then ends the program `tail` in the container; the task does
- * not depend on `tail`.
+ * Yields the last lines of the adapter's log in a running container, then each new line until the container
+ * ends or the caller stops reading. To read the log, runs the program `tail` in the container, and ends it
+ * afterwards.
  */
 export async function* followAdapterLog(
   containers: Pick<Containers, "exec">,

@@ -1,16 +1,19 @@
-/** A clock and a source of random numbers, passed in so that a test can replace them. */
+/**
+ * A clock and a source of random numbers. Functions receive them as a parameter, so that a test can replace
+ * them.
+ */
 export interface ClockAndRandom {
-  /** Returns monotonic time in milliseconds. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
-  /** Returns wall-clock time. */
+  /** Returns the current date and time of the wall clock. */
   date(): Date;
-  /** Returns a random number from 0 to 1. */
+  /** Returns a random number from 0 up to, but not including, 1. */
   random(): number;
-  /** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal is aborted first. */
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason if the signal aborts first. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** The real clock and random numbers of this machine. */
+/** The system's real clock and random numbers. */
 export const systemClockAndRandom: ClockAndRandom = {
   now: () => performance.now(),
   date: () => new Date(),

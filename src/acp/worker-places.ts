@@ -17,15 +17,21 @@ export interface WorkerChannelDeps extends VolumeReaderDeps {
   readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut" | "copyIn">;
   readonly timing: ClockAndRandom;
   readonly swarmId: string;
-  /** The folder of this swarm below `.aimi/swarms`. */
+  /** The path of this swarm's folder, which is in `.aimi/swarms`. */
   readonly folder: string;
-  /** The git folder of the worktree, which `git clean` does not reach. */
+  /** The path of the worktree's git folder, which `git clean` does not touch. */
   readonly gitFolder: string;
-  /** Packs the file `from` as a tar stream with one entry, `path`. Only root may read the unpacked file. */
+  /**
+   * Packs the file `from` as a tar stream with a single entry named `path`. Only root can read the unpacked
+   * file.
+   */
   readonly packFile: (path: string, from: string) => AsyncIterable<Uint8Array>;
 }
 
-/** Gives access to the connections, journals, requests and stored files of one swarm's workers. */
+/**
+ * Gives access to one swarm's workers: to the connections with their adapters, the host's journals of their
+ * messages, their task requests, and the files in their containers.
+ */
 export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
   const { containers, swarmId, folder, gitFolder, findProblem } = deps;
   const journalFile = (slug: string, attempt: number): string =>

@@ -1,15 +1,19 @@
 import { archiveRefusedError } from "./refusal.ts";
 
 /**
- * The bytes of an archive, read on demand and never buffered as a whole. The parameter `entry` is the name
- * that an error shows.
+ * Reads the bytes of a tar archive on demand, without buffering the whole archive. `entry` is the name of the
+ * current entry, which error messages show.
  */
 export interface ArchiveByteReader {
-  /** Returns the next piece of at most `maxBytes` bytes, or undefined at the end of the archive. */
+  /** Returns the next bytes of the archive, at most `maxBytes`, or undefined at the archive's end. */
   next(maxBytes: number): Promise<Uint8Array | undefined>;
-  /** Returns the next piece of at most `maxBytes` bytes. Refuses the archive if it has no more bytes. */
+  /**
+   * Returns the next bytes of the archive, at most `maxBytes`. Throws ARCHIVE_REFUSED at the archive's end.
+   */
   take(maxBytes: number, entry: string): Promise<Uint8Array>;
-  /** Returns exactly `length` bytes in one piece. Refuses the archive if it ends earlier. */
+  /**
+   * Returns the next `length` bytes in one piece. Throws ARCHIVE_REFUSED if the archive has fewer bytes left.
+   */
   read(length: number, entry: string): Promise<Uint8Array>;
   skip(length: number, entry: string): Promise<void>;
   close(): Promise<void>;

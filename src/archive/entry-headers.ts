@@ -9,29 +9,32 @@ import {
   tarBlockBytes,
 } from "./tar-header.ts";
 
-/** All header fields of one entry, combined from its header blocks. */
+/** All header fields of one entry of a tar archive, combined from the entry's several header blocks. */
 export interface EntryHeader extends TarHeader {
   readonly isSparse: boolean;
 }
 
 /**
- * Maximum number of bytes to keep of a header that precedes an entry's own header. No honest set of
- * attributes is longer.
+ * Maximum number of bytes to keep of an extension header, such as a pax header. No honest archive needs a
+ * longer one.
  */
 const maxPreludeBytes = 64 * 1024;
 
 /**
- * Maximum size of a name in bytes. Nested folders make long names possible. The reader skips the bytes of a
- * name beyond `maxPreludeBytes`.
+ * Maximum length in bytes of an entry's name, which deeply nested folders make long. Of a longer name than
+ * `maxPreludeBytes`, the reader keeps only the beginning.
  */
 const maxNameBytes = 1024 * 1024;
 
-/** Maximum padding in bytes after the archive's end: more than `tar` writes at any usual blocking factor. */
+/**
+ * Maximum number of padding bytes after the archive's end mark: more than `tar` writes at any usual blocking
+ * factor.
+ */
 const maxTailBytes = 1024 * 1024;
 
 /**
- * Types of headers that come before an entry's own header: GNU's long name and long link target, and pax
- * headers for one entry or for all entries.
+ * The types of headers that precede an entry's own header: GNU headers for a long name or a long link target,
+ * and pax headers for one entry or for all entries.
  */
 const preludes: ReadonlyMap<string, string> = new Map([
   ["L", "long name"],
@@ -40,7 +43,10 @@ const preludes: ReadonlyMap<string, string> = new Map([
   ["g", "global pax header"],
 ]);
 
-/** Reads the headers of the next entry, up to its content. Returns undefined at the archive's proper end. */
+/**
+ * Reads all headers of the archive's next entry, up to the entry's content. Returns undefined at the
+ * archive's end mark.
+ */
 export async function readEntryHeader(
   bytes: ArchiveByteReader,
   previous: string,
@@ -77,14 +83,14 @@ export async function readEntryHeader(
 }
 
 /**
- * Returns whether an entry is a plain file. A contiguous file, type 7, counts as one. A name with a slash at
- * its end is a folder: old programs mark folders only in this way.
+ * Returns whether an entry is a plain file, which includes contiguous files (type 7). A name that ends with a
+ * slash means a folder, because old programs mark folders only in this way.
  */
 export function isRegularFileEntry({ type, name }: TarHeader): boolean {
   return (type === "0" || type === "7") && name.at(-1) !== 0x2f;
 }
 
-/** Returns the number of padding bytes between an entry's content and the next block. */
+/** Returns the number of padding bytes between the content of an entry of this size and the next block. */
 export function paddingBytesAfter(size: number): number {
   return (tarBlockBytes - (size % tarBlockBytes)) % tarBlockBytes;
 }
@@ -111,7 +117,7 @@ function withoutEnd(longName: Uint8Array): Uint8Array {
   return longName.subarray(0, longName.findLastIndex((byte) => byte !== 0) + 1);
 }
 
-/** Checks the end of an archive: two blocks of zeros, and more zeros as padding up to the end of a record. */
+/** Checks that the archive ends as tar requires: with two blocks of zeros, and then only zeros as padding. */
 async function readEnd(bytes: ArchiveByteReader, previous: string): Promise<void> {
   if (!isAllZeroBytes(await bytes.read(tarBlockBytes, previous)))
     throw archiveRefusedError(previous, "the archive has one block of zeros after the entry instead of two");

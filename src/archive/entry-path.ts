@@ -7,8 +7,8 @@ const maxComponentBytes = 255;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Returns the path of an entry, relative to the archive's folder; it may have any length. Returns an empty
- * string for that folder itself.
+ * Checks the name of a tar entry and returns it as a path relative to the archive's root folder. Returns an
+ * empty string for the root folder itself. Does not limit the length.
  */
 export function parseEntryPath(name: Uint8Array): string {
   const refuse = (reason: string): Error => archiveRefusedError(formatEntryName(name), reason);
@@ -29,7 +29,7 @@ export function parseEntryPath(name: Uint8Array): string {
   return path;
 }
 
-/** Finds the reason why a path is too long; returns undefined if the path is short enough. */
+/** Returns why an entry's path is too long, or undefined if it is short enough. */
 export function findPathLengthProblem(
   path: string,
   { nameBytes }: { readonly nameBytes: number },
@@ -40,7 +40,7 @@ export function findPathLengthProblem(
   return undefined;
 }
 
-/** Returns the reason why a name cannot be shown or typed; undefined for a name without this problem. */
+/** Returns why an entry's name cannot be shown or typed, or undefined if it can. */
 export function findUnprintableNameReason(name: Uint8Array): string | undefined {
   const written = decode(name);
   if (written === undefined) return "the name is not UTF-8";
@@ -50,36 +50,36 @@ export function findUnprintableNameReason(name: Uint8Array): string | undefined 
 }
 
 /**
- * A path that an entry already uses: a folder with the used paths below it, or a leaf. A leaf is anything
- * other than a folder.
+ * A path that an earlier entry of the archive uses: a folder with the used paths in it, or a `leaf`, which is
+ * anything other than a folder.
  */
 type Claim = FolderClaim | "leaf";
 
 interface FolderClaim {
   /**
-   * Whether the archive has an entry for this folder. If not, the folder occurs only in the paths of other
-   * entries.
+   * Whether the archive has an entry for the folder itself. If not, the folder occurs only in the paths of
+   * other entries.
    */
   hasOwnEntry: boolean;
   below?: Map<string, Claim>;
 }
 
 /**
- * Either the folders to create for a path's entry, the outermost first, or the limit that the archive
- * exceeds.
+ * Either the folders that must be created for an entry, the outermost first, or a description of the limit
+ * that the archive exceeds.
  */
 export type PathRegistrationResult = { readonly newFolders: readonly string[] } | { readonly excess: string };
 
 /**
- * Maximum number of characters in all remembered names of an archive together. Each part of a path counts
- * once.
+ * Maximum number of characters in the names of all files and folders of an archive together. A folder's name
+ * counts once, however many entries the folder has.
  */
 const maxNameCharacters = 32 * 1024 * 1024;
 
 /**
- * Remembers the paths of an archive's entries. Refuses a path that occurs twice or whose parent is not a
- * folder. The limits also count folders without an entry of their own, because the unpacker creates them,
- * too.
+ * Makes a function that records the path of each archive entry, and refuses a path that occurs twice or whose
+ * parent is not a folder. The limit on entries includes folders without their own entry, because the unpacker
+ * creates them, too.
  */
 export function createPathRegistry({
   entries,

@@ -3,7 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
 import { archiveRefusedError } from "./refusal.ts";
 
-/** A folder, a file whose content is in memory, or a file to read from this machine's disk. */
+/**
+ * A folder or file to put into a tar archive. A file's content is either in memory or on this machine's disk.
+ */
 export type PackedFile = {
   readonly path: string;
   readonly mode: number;
@@ -21,7 +23,9 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 const pieceBytes = 64 * 1024;
 
-/** Packs files as a tar archive, piece by piece as the caller reads it. Equal files give equal bytes. */
+/**
+ * Packs files as a tar archive and yields it piece by piece. The same files always result in the same bytes.
+ */
 export async function* packFiles(
   files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
 ): AsyncGenerator<Uint8Array> {
@@ -64,7 +68,7 @@ async function openRegular(file: string): Promise<FileHandle> {
 }
 
 /**
- * Yields the content of a file, exactly as long as the header says. Throws if the file's size changes
+ * Yields as many bytes of a file's content as the tar header says. Throws if the file's size changes
  * meanwhile.
  */
 async function* exactly(handle: FileHandle, size: number, file: string): AsyncGenerator<Uint8Array> {
@@ -94,7 +98,7 @@ function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): Ent
   };
 }
 
-/** Adds one entry to the archive. Waits while the reader of the archive is slower (back-pressure). */
+/** Adds one entry to the tar archive. Waits while the archive's reader is slower (back-pressure). */
 async function addEntry(
   packing: Pack,
   header: EntryHeader,

@@ -9,38 +9,46 @@ import {
 import { archiveRefusedError } from "./refusal.ts";
 import { formatEntryName, tarBlockBytes } from "./tar-header.ts";
 
-/** Maximum sizes of one archive. */
+/** The limits for one tar archive. */
 export interface ArchiveLimits {
-  /** Maximum number of files and folders, including folders that are only parts of other paths. */
+  /**
+   * Maximum number of files and folders, including folders that have no entry of their own and occur only in
+   * other paths.
+   */
   readonly entries: number;
-  /** Maximum size in bytes of all files' content together. */
+  /** Maximum total size in bytes of the content of all files. */
   readonly bytes: number;
-  /** Maximum length of one path in bytes. */
+  /** Maximum length in bytes of an entry's path. */
   readonly nameBytes: number;
 }
 
 export interface ArchiveEntry {
-  /** The path of the entry relative to the archive's folder, without a leading `./` or a trailing `/`. */
+  /**
+   * The path of the entry relative to the archive's root folder, without a leading `./` or a trailing `/`.
+   */
   readonly path: string;
   readonly kind: "file" | "folder";
   readonly mode: number;
   readonly size: number;
   /**
-   * The folders to create for this entry, the outermost first. The list may end with the entry itself, if the
-   * entry is a folder.
+   * The folders that the caller must create for this entry, the outermost first. If the entry is a folder,
+   * the list may end with the entry itself.
    */
   readonly newFolders: readonly string[];
-  /** The content of the entry. Read it before requesting the next entry; unread bytes are skipped. */
+  /**
+   * The content of the entry. The caller must read it before requesting the next entry; the reader skips what
+   * is left unread.
+   */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 /**
- * An entry that the reader left out. `barred`: entries of this kind may never leave a container. `missed`:
- * the entry exceeds a limit.
+ * An entry that the archive reader left out: `barred` if such entries may never leave a container, `missed`
+ * if the entry exceeds a limit.
  */
 export interface LeftOutEntry {
   readonly kind: "barred" | "missed";
-  /** The path of the entry, cut if it is long. */
+  /** The path of the entry, shortened if it is long. */
   readonly path: string;
   readonly reason: string;
 }
@@ -49,8 +57,8 @@ export interface ReadArchiveOptions {
   readonly limits: ArchiveLimits;
   /**
    * Called for each entry that the reader leaves out: a link, a device, a FIFO, a sparse file, an entry whose
-   * name cannot be shown, or an entry that exceeds a limit. Without this function, the reader refuses an
-   * archive with such an entry.
+   * name cannot be shown, or an entry that exceeds a limit. Without this callback, the reader refuses any
+   * archive that contains such an entry.
    */
   readonly onLeftOut?: ((entry: LeftOutEntry) => void) | undefined;
 }
@@ -63,12 +71,12 @@ const linksAndDevices: ReadonlyMap<string, string> = new Map([
   ["6", "a FIFO"],
 ]);
 
-/** Maximum size of all skipped content, as a multiple of `limits.bytes`. */
+/** Maximum total size of the content of left-out entries, as a multiple of `limits.bytes`. */
 const passedOverShare = 2;
 
 /**
- * Yields the files and folders of an untrusted tar archive in order, each after its check. Throws
- * ARCHIVE_REFUSED at an invalid entry, and at an entry to leave out if there is no `onLeftOut`.
+ * Yields the files and folders of an untrusted tar archive in order, each after checking its header. Throws
+ * ARCHIVE_REFUSED at an invalid entry, and, without `onLeftOut`, also at an entry that should be left out.
  */
 export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -79,7 +87,7 @@ export async function* readArchive(
   let bytesLeft = limits.bytes;
   let passedOverLeft = passedOverShare * limits.bytes;
   let unnamedCount = 0;
-  /** Folders without entries of their own that so far hold only entries that were left out. */
+  /** Folders that have no entry of their own and that, so far, contain only left-out entries. */
   const unannounced = new Set<string>();
   let path = "";
 
@@ -120,8 +128,9 @@ export async function* readArchive(
   }
 
   /**
-   * Decides whether to yield an entry. Returns null for the archive's own folder, or the reason to leave out
-   * an entry. With the kind `last`, the reader stops, because no later entry can fit either.
+   * Decides whether to yield an entry, and returns null for the archive's root folder. For an entry to leave
+   * out, returns the reason; the kind `last` means that the reader stops there, because no later entry can
+   * fit either.
    */
   function judge(
     header: EntryHeader,
@@ -158,7 +167,10 @@ export async function* readArchive(
     return { kind, path, newFolders: claimed.newFolders };
   }
 
-  /** Returns the folders of this path that no yielded entry has announced yet, outermost first. */
+  /**
+   * Returns those folders of the path that no yielded entry has listed in `newFolders` yet, the outermost
+   * first.
+   */
   function announce(entryPath: string): string[] {
     const folders: string[] = [];
     for (let end = entryPath.indexOf("/"); end >= 0; end = entryPath.indexOf("/", end + 1)) {
@@ -181,8 +193,8 @@ export async function* readArchive(
 }
 
 /**
- * Returns the reason not to parse an entry's name: the name cannot be shown, or is too long. Returns
- * undefined for any other name.
+ * Returns why the reader leaves out an entry because of its name, which is too long or cannot be shown.
+ * Returns undefined for any other name.
  */
 function findUnnamed(
   name: Uint8Array,
@@ -216,8 +228,8 @@ function judgeKind(header: EntryHeader, path: string): "file" | "folder" | { oth
 }
 
 /**
- * Returns the mode for an entry. A file keeps only its owner's right to execute it; all other rights are
- * fixed.
+ * Returns the file mode with which to create an entry: 755 for a folder or a file that its owner may execute,
+ * 644 for any other file.
  */
 function maskMode(kind: "file" | "folder", mode: number): number {
   return kind === "folder" || (mode & 0o100) !== 0 ? 0o755 : 0o644;

@@ -3,8 +3,8 @@ import { SwarmError } from "../domain/errors.ts";
 const maxEntryLength = 200;
 
 /**
- * Creates the error for a refused archive. Cuts the entry's name, which comes from a container and may have
- * any length.
+ * Creates the error ARCHIVE_REFUSED. Shortens the entry's name, which comes from a container and may have any
+ * length.
  */
 export function archiveRefusedError(
   entry: string,

@@ -1,20 +1,20 @@
 import { archiveRefusedError } from "./refusal.ts";
 
-/** Size of a tar block in bytes. Headers and content begin at a multiple of this size. */
+/** Size of a tar block in bytes. Each header, and each entry's content, begins at a multiple of this size. */
 export const tarBlockBytes = 512;
 
 /** The fields of one header block of a tar archive. */
 export interface TarHeader {
   readonly name: Uint8Array;
-  /** The type of the entry, one character. */
+  /** The type of the entry: one character, for example `0` for a file. */
   readonly type: string;
   readonly mode: number;
   readonly size: number;
-  /** Whether the map of a sparse file continues in further blocks (GNU format only). */
+  /** Whether the list of a sparse file's data regions continues in more blocks (GNU format only). */
   readonly isContinued: boolean;
 }
 
-/** The records of a pax header that this reader uses. */
+/** The values that this reader uses from an entry's pax header. */
 export interface PaxRecords {
   readonly path?: Uint8Array;
   readonly size?: number;
@@ -26,12 +26,12 @@ const dialects: ReadonlyMap<string, "ustar" | "gnu"> = new Map([
   ["ustar  \u0000", "gnu"],
 ]);
 
-/** The pax key of a sparse file's real name. The `path` of a sparse file is a made-up name. */
+/** The pax key with the real name of a sparse file. The key `path` of a sparse file has a made-up name. */
 const sparseName = "GNU.sparse.name";
 
 const checksumField = { from: 148, to: 156 };
 
-/** Parses a header block. Returns undefined for a block of zeros, which marks the end of an archive. */
+/** Parses a tar header block. Returns undefined for a block of zeros, which marks the archive's end. */
 export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
   if (isAllZeroBytes(block)) return undefined;
 
@@ -53,7 +53,7 @@ export function parseTarHeader(block: Uint8Array): TarHeader | undefined {
   };
 }
 
-/** Parses the records of a pax header. Each record has the form `<length> <key>=<value>\n`. */
+/** Parses the content of a pax header, a sequence of records of the form `<length> <key>=<value>\n`. */
 export function parsePaxRecords(content: Uint8Array, entry: string): PaxRecords {
   const honoured = new Map<string, Uint8Array>();
   let isSparse = false;
@@ -77,11 +77,12 @@ export function parsePaxRecords(content: Uint8Array, entry: string): PaxRecords 
   };
 }
 
-/** Maximum number of bytes of a name to decode. No message shows more bytes. */
+/** Maximum number of bytes of an entry's name to decode. No error message shows more bytes. */
 const maxShownBytes = 800;
 
 /**
- * Decodes an entry's name for messages. The name may be invalid UTF-8 and of any length, so it is cut first.
+ * Decodes an entry's name for error messages. First cuts the name, which may have any length and be invalid
+ * UTF-8.
  */
 export function formatEntryName(name: Uint8Array): string {
   return Buffer.from(name.subarray(0, maxShownBytes)).toString("utf8");
@@ -100,8 +101,8 @@ function checksumOf(block: Uint8Array): number {
 }
 
 /**
- * Joins the prefix and the name of an entry. Ignores the prefix field in GNU's format, where the field has
- * another use.
+ * Joins the fields `prefix` and `name` of a header block. In GNU's format, ignores the field `prefix`, which
+ * has another use there.
  */
 function nameOf(block: Uint8Array, dialect: "ustar" | "gnu", shown: string): Uint8Array {
   const name = upToNul(block.subarray(0, 100));
@@ -128,7 +129,7 @@ function octal(text: string): bigint | undefined {
 }
 
 /**
- * Parses GNU's binary encoding of large numbers. The first bit marks the encoding; the other bits are a
+ * Parses a number in GNU's binary encoding. The field's first bit marks the encoding; the other bits are a
  * number in two's complement.
  */
 function base256(field: Uint8Array): bigint {

@@ -7,7 +7,7 @@ import { archiveRefusedError } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface UnpackOptions {
-  /** The folder to create. The path must not exist yet. */
+  /** The path of the folder to create and unpack the archive into. The path must not exist yet. */
   readonly into: string;
   readonly limits: ArchiveLimits;
   /**
@@ -18,19 +18,22 @@ export interface UnpackOptions {
 }
 
 export interface UnpackResult {
-  /** The paths of the first files, in the order of the archive. */
+  /** The paths of the unpacked files, in the order of the archive, up to a maximum number. */
   readonly files: readonly string[];
   readonly bytes: number;
-  /** The first entries that were left out, with their reasons. */
+  /** The entries that the unpacker left out, with their reasons, up to a maximum number. */
   readonly leftOut: readonly LeftOutEntry[];
   /**
-   * How many files and left-out entries did not fit into `files` and `leftOut`. Left-out entries are counted
-   * by kind.
+   * How many more unpacked files, and left-out entries of each kind, there are than `files` and `leftOut`
+   * list.
    */
   readonly more: { readonly files: number; readonly barred: number; readonly missed: number };
 }
 
-/** Maximum lengths of the two lists in the result: an archive may hold any number of names. */
+/**
+ * Maximum lengths of the lists `files` and `leftOut` in the result, because an archive may contain any number
+ * of names.
+ */
 const listedFiles = { items: 100_000, characters: 8 * 1024 * 1024 };
 const listedLeftOut = { items: 100, characters: 100_000 };
 
@@ -39,11 +42,15 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 const folderMode = 0o755;
 
 /**
- * Maximum length of a path on Linux, in bytes. The reader refuses or leaves out an entry with a longer path.
+ * Maximum length in bytes of a path on Linux. An entry whose unpacked path would be longer is refused or left
+ * out.
  */
 const maxPathBytes = 4095;
 
-/** Unpacks an untrusted archive atomically: `into` appears with its whole content, or not at all. */
+/**
+ * Unpacks an untrusted tar archive atomically: the folder `into` appears with its whole content, or not at
+ * all.
+ */
 export async function unpackArchive(
   archive: AsyncIterable<Uint8Array>,
   { into, limits, leaveOut }: UnpackOptions,
@@ -107,8 +114,8 @@ async function writeFile(file: string, { path, mode, content }: ArchiveEntry): P
 }
 
 /**
- * Refuses the archive if this filesystem cannot hold one of its names, for example because the filesystem
- * ignores case.
+ * Creates a file or folder with `make`. Refuses the archive if the target's filesystem cannot hold this name,
+ * for example because it ignores case.
  */
 async function translated<Result>(path: string, make: () => Promise<Result>): Promise<Result> {
   try {

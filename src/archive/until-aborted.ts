@@ -1,6 +1,6 @@
 /**
- * Yields the pieces of a source. Throws the signal's reason as soon as the signal is aborted, even while
- * waiting for a piece.
+ * Yields the pieces of a source. Throws the signal's reason as soon as the signal aborts, even while waiting
+ * for a piece.
  */
 export async function* untilAborted<Piece>(
   source: AsyncIterable<Piece>,
@@ -23,8 +23,8 @@ export async function* untilAborted<Piece>(
 }
 
 /**
- * Returns the result of `wait`. Rejects as soon as the signal is aborted. Does not use `Promise.race` with
- * one shared promise for the signal, because that promise would keep every piece in memory.
+ * Returns the result of `wait`, or rejects as soon as the signal aborts. Does not race each piece against one
+ * shared promise for the signal, because that promise would keep all pieces in memory.
  */
 function orAborted<Result>(wait: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,8 @@ import { SwarmError } from "../domain/errors.ts";
 import type { Output } from "./output.ts";
 
 /**
- * Asks the user a yes-or-no question. Throws WOULD_ASK without a terminal; the command then requires `--yes`.
+ * Asks the user a yes-or-no question, and returns true for yes. Without a terminal, throws WOULD_ASK, which
+ * names the flag `--yes`.
  */
 export async function askForConfirmation(output: Output, question: string): Promise<boolean> {
   const answer = await output.ask(`${question} [y/N]`);

@@ -3,8 +3,8 @@ import { askForConfirmation } from "./agrees.ts";
 import type { Output } from "./output.ts";
 
 /**
- * Asks the user before swarm installs missing Debian packages. Without a terminal, the command requires
- * `--yes`.
+ * Asks the user before swarm installs the Debian packages that its private engine lacks. Without a terminal,
+ * the user must give `--yes`.
  */
 export async function askToInstallPackages(
   output: Output,

@@ -12,23 +12,23 @@ import { planNotes } from "./plan-notes.ts";
 import { resultLines } from "./result-lines.ts";
 import { exitCodeAndNextCommand } from "./swarm-outcome.ts";
 
-/** How long agents may take to end their turn after the first Ctrl-C, in milliseconds. */
+/** How many milliseconds agents have to end their turn after the user's first Ctrl-C. */
 const graceMs = 60_000;
 /**
- * How long agents may take to end their turn after the time of `--until`, in milliseconds. This is longer
- * than after Ctrl-C, because no user waits.
+ * How many milliseconds agents have to end their turn after the time of `--until`. They have longer than
+ * after Ctrl-C, because no user waits.
  */
 const nightGraceMs = 10 * 60_000;
 
-/** A worker that needs the user's attention, and the reason. */
+/** A worker that ended with a problem that only the user can solve, and the reason. */
 export interface WorkerNeedingAttention {
   readonly worker: string;
   readonly why: string;
 }
 
 /**
- * Runs `work` and shows the swarm's progress. After the first Ctrl-C, or at the time of `--until`, agents may
- * still end their turn. The second Ctrl-C stops the containers at once.
+ * Runs `work`, which runs a swarm, and shows the swarm's progress. After the first Ctrl-C, or at the time of
+ * `--until`, agents may still end their turn; a second Ctrl-C stops the containers at once.
  */
 export async function runWithProgress<Result>(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
@@ -89,7 +89,7 @@ export async function runWithProgress<Result>(
   }
 }
 
-/** Prints how a swarm ended, and returns the command's exit code. */
+/** Prints how each worker of a swarm ended, and returns the command's exit code. */
 export function reportSwarmEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
     ...resultLines(state),

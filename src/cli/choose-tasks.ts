@@ -18,14 +18,18 @@ export type TaskChoice =
 const maxAnswers = 3;
 
 /**
- * Returns the task files that the user named, as arguments or with the older flags `--file` and `--files`.
+ * Returns the task files that the user named, either as arguments or with the former flags `--file` and
+ * `--files`.
  */
 export function findNamedTaskFiles(words: readonly string[], { file, files }: CommandOptions): string[] {
   const old = [file, ...(typeof files === "string" ? files.split(",") : [])];
   return [...words, ...old.flatMap((each) => (typeof each === "string" && each.trim() ? [each.trim()] : []))];
 }
 
-/** Asks the user which task files to run, and returns their paths. Throws WOULD_ASK without a terminal. */
+/**
+ * Shows the project's task files, asks the user which ones to run, and returns their paths. Throws WOULD_ASK
+ * without a terminal.
+ */
 export async function chooseTasks(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   { again, strict }: CommandOptions,
@@ -62,7 +66,7 @@ export async function chooseTasks(
   throw new SwarmError("USAGE", { message: `no task file was chosen: ${problem}` });
 }
 
-/** Renders a line for each task file, numbered from 1. */
+/** Renders the task files from which the user can choose, one a line and numbered from 1. */
 function choiceLines(tasks: readonly PlannedTask[]): string[] {
   return alignTable(
     tasks.map(({ slug, title, branch, action, why, stories }, index) => [
@@ -76,7 +80,10 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
   );
 }
 
-/** Parses the user's answer: numbers, ranges and slugs in any order, or `a` for all tasks that can run. */
+/**
+ * Parses the user's answer to the question which tasks to run: numbers, ranges and slugs in any order, or `a`
+ * for all tasks that can run.
+ */
 export function parseTaskChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
   const words = answer
     .trim()
@@ -93,7 +100,8 @@ export function parseTaskChoice(answer: string, tasks: readonly PlannedTask[]): 
 }
 
 /**
- * Returns the tasks that one word of the user's answer selects, or an error message if the word selects none.
+ * Returns the tasks that one word of the user's answer selects, or an error message if it selects no task
+ * that can run.
  */
 function meantBy(word: string, tasks: readonly PlannedTask[]): readonly PlannedTask[] | string {
   const runnable = tasks.filter(({ action }) => action === "run");
@@ -123,8 +131,8 @@ function one(
 }
 
 /**
- * Finds the task whose slug is `word`. Otherwise returns the task whose slug begins with `word`, if only one
- * does.
+ * Returns the task with the slug `word`, or else the only task whose slug begins with `word`. Returns
+ * undefined if there is no such task or there are several.
  */
 function bySlug(word: string, tasks: readonly PlannedTask[]): PlannedTask | undefined {
   const exact = tasks.find(({ slug }) => slug === word);

@@ -2,67 +2,73 @@ import type { SettingsFile } from "../domain/settings.ts";
 import type { CommandOperations } from "./composition.ts";
 import type { Output } from "./output.ts";
 
-/** The headings in the help, in the order in which the help prints them. */
+/** The headings of the command groups in swarm's help, in the order of the help. */
 export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
-/** The context in which a command runs: its operations, its output and its arguments. */
+/** What a command receives when it runs: the operations that it can call, its output and its arguments. */
 export interface CommandContext {
   readonly swarm: CommandOperations;
   readonly output: Output;
   readonly signal: AbortSignal;
-  /** Sets the action for the second Ctrl-C. Without an action, the second Ctrl-C ends the process at once. */
+  /** Sets what the second Ctrl-C does. By default, it ends the process at once. */
   readonly onSecondSignal: (act: () => void) => void;
-  /** Called when the swarm of this command has begun. */
+  /** Called when the swarm that this command runs has begun. */
   readonly onBegun?: (swarmId: string) => void;
-  /** The command-line arguments after `swarm`. */
+  /** All command-line arguments that the user typed after `swarm`. */
   readonly words: readonly string[];
-  /** The agent's program and its arguments, which the user typed after `--`; empty if there are none. */
+  /**
+   * The program that acts as the agent, with its arguments, as the user typed them after `--`. Empty if the
+   * user typed none.
+   */
   readonly program: readonly string[];
 }
 
-/** A command's positional arguments, in order. A variadic argument is an array. */
+/**
+ * A command's positional arguments, in order. An argument that may occur several times, such as `[files...]`,
+ * is an array.
+ */
 export type CommandArguments = readonly (string | readonly string[] | undefined)[];
 export type CommandOptions = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 /**
- * A flag in commander's notation, and its help text. `many`: the user may repeat the flag. `old`: a former
- * name, hidden from the help.
+ * A flag in the notation of the library commander, and its help text. `many` means that the user may repeat
+ * the flag; `old` marks a former name, which the help omits.
  */
 export type Flag = readonly [flags: string, description: string, how?: "many" | "old"];
 
-/** The definition of a command. The help, the parser and the shell completion all derive from it. */
+/** The definition of a command, from which swarm derives its help, its parser and its shell completion. */
 export interface Command {
-  /** The command's name and arguments in commander's notation, for example `plan [files...]`. */
+  /**
+   * The command's name and arguments in the notation of the library commander, for example `plan [files...]`.
+   */
   readonly name: string;
   readonly description: string;
   readonly group?: CommandGroup;
-  /** Whether the help omits the command. Former names of commands are hidden. */
+  /** Whether the help omits the command, because its name is a former one. */
   readonly hidden?: boolean;
   readonly options?: readonly Flag[];
   readonly commands?: readonly Command[];
   /**
-   * Whether the command's output is for programs. swarm then adds no hint for agents about the next command.
+   * Whether programs read the command's output. If so, swarm does not add its hint for agents about the next
+   * command.
    */
   readonly isQuiet?: boolean;
   /**
-   * Whether only the first argument is swarm's. The other arguments are another program's, so swarm parses no
-   * flags in them.
+   * Whether all arguments after the first belong to another program, so that swarm parses no flags in them.
    */
   readonly forwardsArguments?: boolean;
-  /**
-   * Whether the command lets the user write the agent's program after `--`, together with the flag `--agent`.
-   */
+  /** Whether the user may give `--agent` and then, after `--`, the program that acts as the agent. */
   readonly takesProgram?: boolean;
-  /** Loads the command's handler. Called only when the command runs. */
+  /** Loads the module with the command's handler. Called only when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
-  /** Returns the settings that the command's flags set. */
+  /** Converts the command's flags into the settings that they override. */
   readonly settings?: (options: CommandOptions, program: readonly string[]) => SettingsFile;
 }
 
 /**
- * Runs a command and resolves with the exit code for this process. For a program in a sandbox, that is the
- * program's own exit code.
+ * Runs a command and resolves with swarm's exit code. If the command runs a program in a sandbox, this is the
+ * program's exit code.
  */
 export type CommandHandler = (
   context: CommandContext,
@@ -70,12 +76,15 @@ export type CommandHandler = (
   options: CommandOptions,
 ) => Promise<number>;
 
-/** Returns the argument at a position. commander has checked that a required argument is present. */
+/**
+ * Returns the positional argument at an index. commander has already refused a command line without a
+ * required argument.
+ */
 export function argumentAt(args: CommandArguments, index: number): string {
   return String(args[index] ?? "");
 }
 
-/** Returns a variadic argument as an array. */
+/** Returns the positional argument at an index as an array, because the user may give it several times. */
 export function variadicArgumentAt(args: CommandArguments, index: number): readonly string[] {
   const value = args[index];
   return value === undefined ? [] : typeof value === "string" ? [value] : value;

@@ -14,7 +14,7 @@ import {
 } from "./start-flags.ts";
 import { stateCommands } from "./state-commands.ts";
 
-/** The definitions of all commands, in the order of the help. */
+/** The definitions of all swarm commands, in the order of the help. */
 export const commands: readonly Command[] = [
   {
     name: "init",

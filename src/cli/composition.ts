@@ -41,21 +41,19 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/**
- * The operations that the commands call. swarm loads an operation's modules when a command first calls it.
- */
+/** The operations that swarm's commands call. The modules of an operation are loaded at its first call. */
 export interface CommandOperations {
   plan(request: PlanRequest): Promise<SwarmPlan>;
   explainSettings(): Promise<ExplainedSetting[]>;
   init(): Promise<InitializedFile[]>;
   /**
-   * Returns a task file whose only story is the prompt. Writes the file unless an earlier call with the same
-   * prompt has written it.
+   * Writes a task file whose only story is the prompt, and returns it. If an earlier call with the same
+   * prompt wrote the file, returns that file.
    */
   makeTask(request: NewTaskRequest): Promise<CreatedTask>;
   findFilesToTrust(): Promise<FileToTrust[]>;
   trust(files: readonly FileToTrust[]): Promise<void>;
-  /** Returns the recorded state of the swarm; null if there is none. */
+  /** Returns the recorded state of this worktree's swarm; null if there is none. */
   findState(): Promise<SwarmState | null>;
   checkState(): Promise<CheckedState>;
   initState(options: { force: boolean }): Promise<SwarmState>;
@@ -78,74 +76,80 @@ export interface CommandOperations {
   schedule(): ScheduleOperations;
 }
 
-/** Operations that schedule swarms with cron. */
+/** Operations that schedule swarms in the user's crontab. */
 export interface ScheduleOperations {
-  /** Renders the crontab line for a schedule. Writes nothing. */
+  /** Returns the crontab line for a schedule, without writing it. */
   plan(night: Pick<NightlySchedule, "at" | "days" | "commandArguments">): Promise<string>;
-  /** Writes the project's line to the crontab. Returns false if the crontab has the same line already. */
+  /**
+   * Writes this project's line to the user's crontab. Returns false if the crontab already has the same line.
+   */
   install(line: string): Promise<boolean>;
-  /** Removes this project's lines from the crontab and returns them. */
+  /** Removes this project's lines from the user's crontab and returns them. */
   remove(): Promise<readonly string[]>;
   list(): Promise<readonly { readonly line: string; readonly isHere: boolean }[]>;
 }
 
-/** Operations for the Claude Code plugin. */
+/** Operations on swarm's plugin for Claude Code. */
 export interface PluginOperations {
-  /** Creates or updates the plugin's folder and returns the folder's path. */
+  /** Creates the plugin's folder, or updates it, and returns its path. */
   path(): Promise<string>;
-  /** Lets Claude Code validate the plugin's files, and tests the plugin's hook with sample tool calls. */
+  /** Lets Claude Code validate the plugin's files, and runs sample tool calls through the plugin's hook. */
   validate(): Promise<PluginReport>;
-  /** Installs the plugin into the `claude` on the PATH. A repeated call does no harm. */
+  /** Installs the plugin with the `claude` program on the PATH. A repeated call does no harm. */
   install(onStep: (step: string) => void): Promise<InstalledPlugin>;
 }
 
-/** A request to become the owner of a swarm. */
+/** A request that makes this process the owner, which runs the swarm. */
 export interface OwnerRequest {
   readonly policy: RetryPolicy;
   /** The names of the failed or stopped workers to retry. */
   readonly retry?: readonly string[];
   /**
-   * The branch to merge into the retried workers' results before the retry. `integration` is the swarm's own
-   * branch.
+   * The branch to merge into each retried worker's results before its agent continues. `integration` means
+   * the branch with the swarm's merged results.
    */
   readonly onto?: string;
-  /** Whether to archive the existing swarm, even an unfinished one, and begin a new swarm. */
+  /** Whether to archive the worktree's swarm, even if it is unfinished, and begin a new one. */
   readonly force?: boolean;
-  /** The ID to give to a new swarm. */
+  /** The ID for a new swarm. Without it, swarm makes an ID. */
   readonly swarmId?: string;
 }
 
-/** A request to run task files. */
+/** A request to run task files as a swarm. */
 export interface StartRequest extends PlanRequest, OwnerRequest {
   /**
-   * Whether to pass the task files to the swarm's running owner. Without an owner, this process runs them.
+   * Whether to add the task files to the swarm that is running, if there is one. Otherwise this process runs
+   * them.
    */
   readonly append: boolean;
 }
 
 /**
- * The connection between the owner and the command that runs the owner. The owner calls the callbacks, and
- * the command ends the swarm with the abort signals.
+ * Callbacks and abort signals between a command and the owner that it runs. The owner calls the callbacks,
+ * and the command ends the swarm with the signals.
  */
 export interface SwarmRunCallbacks {
   readonly onPlanned: (plan: SwarmPlan) => void;
   readonly onStep: (step: string) => void;
   readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
-  /** Called when the state file contains the workers' records. */
+  /** Called after the workers' records have been written to the state file. */
   readonly onBegun: (state: SwarmState) => void;
-  /** Aborts with a `HaltRequest` as its reason. The owner then starts no more workers and asks agents to stop. */
+  /**
+   * Aborts with a `HaltRequest` as its reason. The owner then starts no more workers and asks agents to end
+   * their turn.
+   */
   readonly halt: AbortSignal;
-  /** Aborts to stop all containers at once. */
+  /** Aborts if the owner must stop all containers at once. */
   readonly stopNow: AbortSignal;
-  /** Aborts to end the owner only. Containers and records stay as they are. */
+  /** Aborts if only the owner must end. Containers and records stay as they are. */
   readonly signal: AbortSignal;
 }
 
 export interface DetachedOwner {
   readonly swarmId: string;
   readonly pid: number;
-  /** The path of the file with the owner's output. */
+  /** The path of the file to which the background owner writes its output. */
   readonly log: string;
 }
 
@@ -159,73 +163,78 @@ export interface RetryResult {
   readonly state: SwarmState;
 }
 
-/** Operations that run and steer a swarm. */
+/** Operations that run a swarm and control its workers. */
 export interface SwarmOperations {
   start(request: StartRequest, report: SwarmRunCallbacks): Promise<StartResult>;
   resume(request: OwnerRequest, report: SwarmRunCallbacks): Promise<SwarmState>;
-  /** Retries failed and stopped workers, or asks the running owner to do so. */
+  /** Retries failed and stopped workers. If an owner is already running, asks this owner to retry them. */
   retry(
     request: OwnerRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmRunCallbacks,
   ): Promise<RetryResult>;
   /**
-   * Sends a command to the owner, or applies the command if no owner runs. An empty `workers` means all
-   * workers.
+   * Sends a command such as `stop` to the swarm's owner, or applies it directly if no owner runs. An empty
+   * `workers` means all workers.
    */
   steer(
     command: SteeringCommand,
     workers: readonly string[],
     signal: AbortSignal,
   ): Promise<{ readonly by: "owner" | "us" | "none"; readonly state: SwarmState }>;
-  /** Runs a swarm command in a background process, and waits until the command's swarm has begun. */
+  /** Runs a swarm command in a background process, and waits until the swarm of this command has begun. */
   detach(words: readonly string[]): Promise<DetachedOwner>;
 }
 
-/** A request to merge results. */
+/** A request to merge workers' results. */
 export interface MergeRequest {
-  /** The names of the workers; empty for all workers. */
+  /** The names of the workers whose results to merge; empty for all workers. */
   readonly workers: readonly string[];
-  /** The name of the target branch; null for the swarm's own integration branch. */
+  /** The name of the branch to merge into; null for the swarm's own integration branch. */
   readonly into: string | null;
   readonly check:
     | { readonly kind: "asked"; readonly command: string | null }
-    /** Runs the check of the setting `verify`, or else the repository's own tests. */
+    /**
+     * Checks each merge with the command in the setting `verify`, or else with the repository's own tests.
+     */
     | { readonly kind: "recognised" };
 }
 
 export interface MergeOperations {
   /**
-   * Merges results onto a branch and changes no working tree. Takes ownership of the swarm during the merge.
+   * Merges workers' results into a branch, without changing any working tree. Takes ownership of the swarm
+   * during the merge.
    */
   merge(request: MergeRequest, onStep: (step: string) => void, signal: AbortSignal): Promise<MergeReport>;
 }
 
-/** Operations that observe a swarm without changing it. */
+/**
+ * Operations that show a swarm's state and messages, and give access to the sandboxes of its running workers.
+ */
 export interface WatchOperations extends ReviewOperations {
   /** Returns the state of this worktree's swarm; throws STATE_MISSING if there is none. */
   state(): Promise<SwarmState>;
   /**
-   * Yields a worker's messages from the host's journals. With `follow`, continues until the worker ends or no
-   * owner runs.
+   * Yields a worker's messages that the host has stored. With `follow`, continues with new messages until the
+   * worker ends or no owner runs.
    */
   journals(
     words: { readonly worker: string; readonly attempt: number | null; readonly follow: boolean },
     signal: AbortSignal,
   ): AsyncIterable<JournalledMessage>;
-  /** Yields the last log lines of a running worker's adapter, then new lines until the container ends. */
+  /** Yields the last log lines of a running worker's adapter, then its new lines until the container ends. */
   tail(
     worker: ContainerRecord,
     options: { readonly last: number },
     signal: AbortSignal,
   ): AsyncIterable<string>;
   wait(request: WaitRequest, signal: AbortSignal): Promise<WaitResult>;
-  /** Opens a terminal in the sandbox of a running worker, as the agent's user. */
+  /** Opens a terminal session in the sandbox of a running worker, as the same Linux user as the agent. */
   openTerminal(
     worker: ContainerRecord,
     words: TerminalSize & Omit<AgentTerminal, "term">,
     signal: AbortSignal,
   ): Promise<AgentSession>;
-  /** Runs a command without a terminal in the sandbox of a running worker. */
+  /** Runs a command, without a terminal, in the sandbox of a running worker. */
   runInside(
     worker: ContainerRecord,
     request: {
@@ -237,35 +246,41 @@ export interface WatchOperations extends ReviewOperations {
   ): Promise<CommandResult>;
 }
 
-/** A request to clean up what swarms left behind. */
+/** A request to remove what swarms left behind, such as containers, volumes and networks. */
 export interface CleanupRequest {
-  /** The names of the workers; empty for all workers. */
+  /** The names of the workers to clean up; empty for all workers. */
   readonly workers: readonly string[];
-  /** Whether to remove the files of archived swarms, too. */
+  /** Whether to remove the files of archived swarms as well. */
   readonly all: boolean;
-  /** Whether to remove even work that the repository does not have. */
+  /** Whether to remove workers even if the repository does not have their work. */
   readonly discard: boolean;
-  /** Whether to remove images, the private engine and the user's state folder, too. */
+  /** Whether to remove also this project's images, the private engine and swarm's own folder of the user. */
   readonly everything: boolean;
   readonly dryRun: boolean;
 }
 
-/** Operations that keep a swarm's records consistent with the engine. */
+/** Operations that compare a swarm's records with the container engine, and clean up. */
 export interface StatusAndCleanupOperations {
   /**
-   * Compares the swarm's records with the engine, and corrects the records if no owner runs. Returns null if
-   * no swarm is recorded.
+   * Compares the swarm's records with the containers in the engine. Corrects the records if no owner runs.
+   * Returns null if no swarm is recorded.
    */
   status(): Promise<SwarmStatus | null>;
-  /** Returns the recorded state and the owner, without asking the engine. */
+  /**
+   * Returns the recorded state and the owner, without a request to the container engine. Returns null if no
+   * swarm is recorded.
+   */
   recordedStatus(): Promise<Pick<SwarmStatus, "swarm" | "owner"> | null>;
-  /** Returns a function that looks up the task files on which a worker depends. */
+  /** Returns a function that returns the task files on which a given worker depends. */
   taskDependencies(): Promise<(record: ContainerRecord) => readonly string[]>;
-  /** Calls `onChange` at once, and whenever the state may have changed, until the signal aborts. */
+  /**
+   * Calls `onChange` once immediately, and then whenever the swarm's state may have changed, until the signal
+   * aborts.
+   */
   watchState(onChange: () => void, signal: AbortSignal): Promise<void>;
   /**
-   * Removes what workers left behind, and takes ownership of the swarm meanwhile. With `dryRun`, changes
-   * nothing.
+   * Removes what workers left behind, such as containers and volumes, and owns the swarm meanwhile. With
+   * `dryRun`, changes nothing.
    */
   cleanup(
     request: CleanupRequest,
@@ -274,9 +289,12 @@ export interface StatusAndCleanupOperations {
   ): Promise<CleanUpResult>;
 }
 
-/** Operations that review a swarm's work. */
+/** Operations that show what a swarm's workers have done. */
 export interface ReviewOperations {
-  /** Yields the events from the log, oldest first. With `follow`, continues until the signal aborts. */
+  /**
+   * Yields the events from the event log, the oldest first. With `follow`, continues with new events until
+   * the signal aborts.
+   */
   events(
     words: EventSelection & { readonly follow: boolean },
     signal: AbortSignal,
@@ -284,28 +302,31 @@ export interface ReviewOperations {
   /** Returns the summary of this worktree's swarm; throws STATE_MISSING if there is none. */
   summary(): Promise<SwarmSummary>;
   /**
-   * Runs the user's notification command. Resolves with an error message if the command failed, else with
-   * null.
+   * Runs the user's notification command. Resolves with an error message if the command failed, otherwise
+   * with null.
    */
   notify(command: string, occasion: NoticeReason): Promise<string | null>;
-  /** Returns the changes that one worker made. */
+  /** Returns the changes to the repository's files that one worker made. */
   diff(worker: string): Promise<WorkerDiff>;
 }
 
-/** The changes of a worker that swarm imported into the repository. */
+/** The changes that one worker made, as far as swarm has imported them into the repository. */
 export type WorkerDiff =
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & { readonly kind: "nothing" })
   | (Pick<WorkDiff, "worker" | "base" | "ref"> & {
       readonly kind: "work";
       readonly commit: string;
-      /** Streams git's patch. If `stat` is true, streams only the changed files with line counts. */
+      /**
+       * Yields the changes as git prints them: as a patch, or, if `stat` is true, as a list of changed files
+       * with line counts.
+       */
       patch(stat: boolean, signal: AbortSignal): AsyncIterable<Uint8Array>;
       changes(
         signal: AbortSignal,
       ): Promise<{ readonly changes: WorkChanges; readonly sensitive: SensitiveChanges }>;
     });
 
-/** Operations on single sandboxes. */
+/** Operations on single sandboxes, which do not belong to a swarm. */
 export interface SandboxOperations {
   up(
     words: {
@@ -347,5 +368,5 @@ export interface SandboxOperations {
 
 type TakeOutput = (chunk: OutputChunk) => Promise<void>;
 
-/** Creates the operations for one command, with the settings that the command's flags set. */
+/** Creates the operations for one command. Its flags override settings. */
 export type CreateCommandOperations = (flags: SettingsFile) => CommandOperations;

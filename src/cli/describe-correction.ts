@@ -1,7 +1,7 @@
 import type { Correction } from "../domain/reconcile.ts";
 import type { ShownCorrection } from "../domain/swarm-status.ts";
 
-/** Describes a difference between the recorded state and the engine. */
+/** Describes a difference between a worker's record in the state file and its container in the engine. */
 export function describeCorrection({ from, action }: Correction): string {
   switch (action.kind) {
     case "set-status":
@@ -22,8 +22,8 @@ export function describeCorrection({ from, action }: Correction): string {
 }
 
 /**
- * Describes a difference and who corrects it: swarm has already done so, the owner will do so, or the user
- * must type a command.
+ * Describes a difference between a worker's record and its container, and who corrects it: swarm already did,
+ * the owner will, or the user must run a command.
  */
 export function describeShownCorrection(
   correction: ShownCorrection,

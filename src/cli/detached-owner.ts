@@ -7,7 +7,7 @@ import type { PlanRequest } from "./composition.ts";
 import { explainNothingToRun } from "./nothing-to-run.ts";
 import { planNotes } from "./plan-notes.ts";
 
-/** Starts an owner in the background, and waits until the owner's swarm has begun. */
+/** Starts an owner as a background process, and waits until its swarm has begun. */
 export async function startDetachedOwner(
   { swarm, output, words }: CommandContext,
   planned: PlanRequest | null,
@@ -36,8 +36,8 @@ export async function startDetachedOwner(
 }
 
 /**
- * Removes `-d`, `--detach` and `--json` from swarm's arguments. Leaves the agent's program after `--`
- * unchanged.
+ * Removes `-d`, `--detach` and `--json` from the arguments of swarm. Leaves everything after `--` unchanged,
+ * because it belongs to the agent's program.
  */
 function withoutDetach(words: readonly string[]): string[] {
   const end = words.includes("--") ? words.indexOf("--") : words.length;
@@ -45,8 +45,8 @@ function withoutDetach(words: readonly string[]): string[] {
 }
 
 /**
- * Makes the internal command `own <verb> …`, which runs as the background owner. The owner reports to its
- * parent process when the swarm begins or fails to begin.
+ * Makes the internal command `own <verb> …`, which the background owner runs. The owner reports to its parent
+ * process that the swarm has begun or could not begin.
  */
 export function createBackgroundOwnerCommand(
   verbs: Readonly<Record<string, CommandHandler>>,

@@ -15,8 +15,8 @@ type Facts = Readonly<Record<string, unknown>>;
 const maxLength = 1_000;
 
 /**
- * Describes an event of the owner and the event's reason. Omits malformed facts, because the event may come
- * from a file that another program has changed.
+ * Describes an event that the swarm's owner logged, with its reason. Omits malformed fields, because another
+ * program may have changed the log file.
  */
 export function describeEventFacts({ event, ...facts }: EventFacts): string {
   const say = wordsByEvent.get(event);
@@ -132,8 +132,8 @@ function workersIn(value: unknown): string {
 }
 
 /**
- * Lists the numbers in an event's facts, such as `3 completed, 1 failed`. Includes numbers in nested objects,
- * one level deep.
+ * Lists the numbers in an event's fields, such as `3 completed, 1 failed`. Includes numbers in nested
+ * objects, one level deep.
  */
 function countsIn(facts: Facts): string {
   return Object.entries(facts)

@@ -6,7 +6,10 @@ import type { CheckResult, StoryProgress } from "../domain/generated/acp.ts";
 const indent = " ".repeat("00:00:00  ".length);
 const maxLength = 2_000;
 
-/** Renders a message of a worker's journal. A heading precedes each new attempt or day. Times are in UTC. */
+/**
+ * Renders a message from the host's journal of a worker, with its time in UTC. At each new attempt or day, a
+ * heading comes first.
+ */
 export function renderJournalMessage(message: JournalledMessage, before: JournalledMessage | null): string[] {
   const [day = "", time = ""] = message.timestamp.split("T");
   const isNew = before?.attempt !== message.attempt || !before.timestamp.startsWith(day);
@@ -18,7 +21,9 @@ export function renderJournalMessage(message: JournalledMessage, before: Journal
   ];
 }
 
-/** Returns the ID of the story that a message is about; null if the message is about the worker. */
+/**
+ * Returns the ID of the story to which a message refers; null if the message is about the worker as a whole.
+ */
 export function storyIdOf(message: JournalledMessage): string | null {
   return "storyId" in message.payload ? message.payload.storyId : null;
 }
@@ -91,7 +96,7 @@ function checkLines({ command, exitCode, durationMs, output }: CheckResult): str
   ];
 }
 
-/** Splits a text into lines; an empty text has none. */
+/** Splits a text into lines. Returns no lines for an empty text. */
 function linesOf(text: string): string[] {
   const lines = text.trimEnd().split("\n");
   return lines.length === 1 && lines[0] === "" ? [] : lines.map((line) => sanitizeText(line, maxLength));

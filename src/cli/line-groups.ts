@@ -1,9 +1,12 @@
-/** The maximum length of an unfinished line in memory, in characters. A longer line is yielded in pieces. */
+/**
+ * The maximum number of characters of an incomplete line that stay in memory. A longer line is yielded in
+ * pieces.
+ */
 const maxPieceLength = 64 * 1024;
 
 /**
- * Splits a stream of bytes into lines. Each chunk of the stream yields an array of the lines that end in it.
- * Lines longer than `maxPieceLength` are yielded in pieces.
+ * Splits a stream of bytes into lines. For each chunk of the stream, yields an array of the lines that end in
+ * this chunk; a line longer than `maxPieceLength` is yielded in pieces.
  */
 export async function* lineGroups(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder();

@@ -4,8 +4,8 @@ import { hasSandboxEndedForGood } from "../domain/judge-sandbox.ts";
 type Listed = Pick<SandboxRecord, "id" | "status" | "reason" | "container" | "execution">;
 
 /**
- * Suggests the next command after `swarm sandbox ls`. `records` begins with the newest sandbox; destroyed
- * sandboxes are ignored.
+ * Suggests which command to run after `swarm sandbox ls`. `records` are the listed sandboxes, the newest
+ * first; destroyed sandboxes are ignored.
  */
 export function suggestNextSandboxCommand(records: readonly Listed[]): string {
   const present = records.filter(({ status }) => status !== "destroyed");

@@ -2,16 +2,16 @@ import { SwarmError } from "../domain/errors.ts";
 import { parseUnattendedEndTime } from "../domain/night-end.ts";
 import type { CommandContext, CommandOptions } from "./command.ts";
 
-/** The user's choices for a swarm that runs unattended. */
+/** The user's options for a swarm that runs unattended, for example at night. */
 export interface UnattendedOptions {
-  /** When to end the swarm. If null, the swarm ends when all workers have ended. */
+  /** The time at which swarm ends the work early; null if the user set no such time. */
   readonly until: { readonly at: Date; readonly text: string } | null;
   readonly thenMerge: boolean;
-  /** The user's notification command; null if there is none. */
+  /** The command that notifies the user; null if the user gave none. */
   readonly notify: string | null;
 }
 
-/** Parses `--until`, `--then` and `--notify`. */
+/** Parses the flags `--until`, `--then` and `--notify`. */
 export function parseUnattendedOptions(
   { until, then, notify }: CommandOptions,
   output: Pick<CommandContext["output"], "json">,
@@ -41,8 +41,8 @@ function untilIn(text: string): NonNullable<UnattendedOptions["until"]> {
 const lookEveryMs = 30_000;
 
 /**
- * Calls `onCome` when the wall clock reaches `moment`. Polls the clock, because timers stop while the machine
- * sleeps.
+ * Calls `onCome` when the wall clock reaches `moment`. Checks the clock regularly, because a single long
+ * timer would stop while the machine sleeps.
  */
 export function callAtTime(moment: Date, onCome: () => void): Disposable {
   let timer: NodeJS.Timeout | undefined;

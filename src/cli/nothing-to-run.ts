@@ -5,8 +5,8 @@ import { quoteForShell } from "../domain/shell-word.ts";
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
 /**
- * Explains why a plan has nothing to run, and suggests the next command. `named` are the files on the user's
- * command line.
+ * Explains why none of the tasks in a plan can run, and suggests a command. `named` are the task files that
+ * the user named on the command line.
  */
 export function explainNothingToRun(
   tasks: readonly PlannedTask[],

@@ -9,64 +9,69 @@ import { printExpectedError } from "./report-failure.ts";
 import { toJson, toJsonLine } from "./to-json.ts";
 import { disableOutputProcessing, type UserTerminal, userTerminal } from "./user-terminal.ts";
 
-/** The output of a command: results go to stdout, messages for the user to stderr. */
+/** The output of a swarm command. Results go to stdout, messages for the user to stderr. */
 export interface Output {
   readonly json: boolean;
-  /**
-   * Prints the result of a command that has only one: `document` as JSON with `--json`, otherwise `lines`.
-   */
+  /** Prints the command's only result: `document` as JSON if the user gave `--json`, otherwise `lines`. */
   result(document: unknown, lines: () => readonly string[]): void;
-  /** Prints one of several results: `document` on one line with `--json`, otherwise `lines`. */
+  /**
+   * Prints one of the command's results: `document` as a line of JSON if the user gave `--json`, otherwise
+   * `lines`.
+   */
   each(document: unknown, lines: () => readonly string[]): void;
   /**
-   * Opens a result that swarm redraws in place. Returns null if swarm cannot redraw, for example with
-   * `--json` or without a terminal.
+   * Opens a result on stdout that swarm redraws in place. Returns null if swarm cannot redraw, for example
+   * with `--json` or without a terminal.
    */
   live(): Promise<LiveResult | null>;
   /**
-   * Prints one of many results, and waits until stdout accepts more. Rejects with `OutputClosedError` if the
-   * program that reads stdout has closed the pipe.
+   * Prints one of many results, and waits until stdout accepts more output. Rejects with `OutputClosedError`
+   * if the program that reads stdout has closed the pipe.
    */
   item(document: unknown, line: () => string): Promise<void>;
   /** Whether stdout is a terminal. */
   readonly isTerminal: boolean;
   /**
-   * Prints a note to stderr. With `--progress json`, prints the note as an event; with `--progress quiet`,
-   * prints nothing.
+   * Prints a note for the user to stderr. With `--progress json`, prints the note as a JSON event; with
+   * `--progress quiet`, prints nothing.
    */
   note(line: string): void;
-  /** Prints the command that the user can type next. */
+  /** Suggests to the user which command to run next. */
   next(command: string): void;
-  /** Prints `hint` for an agent, unless the command has already suggested another command with `next`. */
+  /**
+   * If an agent runs the command, prints `hint`, unless the command has already suggested a next command with
+   * `next`.
+   */
   end(hint: string): void;
-  /** Runs `work` and shows the steps that it reports. */
+  /** Runs `work` under a title, and shows the user each step that `work` reports. */
   during<Result>(title: string, work: (onStep: (step: string) => void) => Promise<Result>): Promise<Result>;
-  /** Opens a live view of a swarm. Until the view is closed, notes appear above it. */
+  /** Opens a live view of a running swarm. While the view is open, notes are printed above it. */
   board(): Promise<SwarmBoard>;
-  /** Whether swarm can ask the user: stdin and stderr are terminals. */
+  /** Whether swarm can ask the user a question, because stdin and stderr are terminals. */
   readonly canAsk: boolean;
-  /** Asks the user a question and returns the answer; null without a terminal. */
+  /** Asks the user a question and returns the answer. Returns null if swarm cannot ask. */
   ask(question: string): Promise<string | null>;
   /**
-   * Prints a sandbox program's stdout to swarm's stdout, and its stderr to swarm's stderr. With `--json`,
-   * prints nothing.
+   * Passes output of a program in a sandbox on: its stdout to swarm's stdout, and its stderr to swarm's
+   * stderr. With `--json`, prints nothing.
    */
   stream(chunk: OutputChunk): Promise<void>;
   /**
-   * Returns the user's terminal so that a program in a sandbox can use it. Returns null without a terminal or
+   * Returns the user's terminal, to connect it to a program in a sandbox. Returns null without a terminal or
    * with `--json`.
    */
   terminal(): UserTerminal | null;
-  /** Runs `work` with stdin as its input, and closes stdin afterwards. */
+  /** Runs `work` with swarm's stdin as its input, and closes stdin afterwards. */
   withInput<Result>(work: (input: AsyncIterable<Uint8Array>) => Promise<Result>): Promise<Result>;
   /**
-   * Prints an error. The command then returns its own exit code, such as the code of a program in a sandbox.
+   * Prints an error without ending the command, which can then return an exit code of its own, such as that
+   * of a program in a sandbox.
    */
   fail(error: SwarmError): void;
   readonly paint: TextFormatter;
 }
 
-/** A result that swarm redraws in place while it changes. */
+/** A result on the terminal that swarm redraws in place while the result changes. */
 export interface LiveResult extends LiveLines {
   readonly terminal: Pick<NodeJS.WriteStream, "rows" | "columns">;
 }
@@ -75,12 +80,13 @@ export type ProgressMode = "tty" | "plain" | "json" | "quiet";
 export type RatingGlyph = "good" | "weak" | "missing";
 
 /**
- * Functions that colour text or add glyphs if the terminal can show them. Glyphs always stand beside a word.
+ * Functions that colour text and add glyphs, as far as the terminal can show them. A word always stands
+ * beside a glyph.
  */
 export interface TextFormatter {
   bold(text: string): string;
   dim(text: string): string;
-  /** Colours a line of a diff: added, removed or context. */
+  /** Colours a line of a diff by its kind: added, removed or context. */
   changed(line: string): string;
   mark(mark: RatingGlyph): string;
 }
@@ -88,8 +94,8 @@ export interface TextFormatter {
 export interface OutputOptions {
   readonly json: boolean;
   /**
-   * Whether an agent reads the output. JSON documents are then printed on one line, followed by a hint about
-   * the next command.
+   * Whether an agent runs the command. JSON documents are then printed on one line, and a hint about the next
+   * command follows.
    */
   readonly forAgent: boolean;
   readonly progress: ProgressMode;
@@ -228,7 +234,10 @@ export function createOutput({
 
 const minColumns = 40;
 
-/** Replaces `auto` by `tty` on a terminal, and by `plain` for pipes, CI and agents. */
+/**
+ * Determines how to show progress. Replaces `auto` by `tty` on a terminal, and by `plain` for a pipe, in CI
+ * and for agents.
+ */
 export function progressMode(
   wanted: "auto" | ProgressMode,
   { env, columns }: { env: Readonly<Record<string, string | undefined>>; columns: number },
@@ -240,12 +249,14 @@ export function progressMode(
     : "plain";
 }
 
-/** Whether the user's locale can show more than ASCII. */
+/** Returns whether the user's locale uses UTF-8, so that the terminal can show more than ASCII. */
 export function localeHasUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   return /utf-?8/i.test(env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "");
 }
 
-/** Thrown if the reader of the output has closed the pipe, as `head` does in `… | head`. */
+/**
+ * Thrown if the program that reads swarm's output has closed the pipe, as `head` does in `swarm … | head`.
+ */
 export class OutputClosedError extends Error {}
 
 async function written(target: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> {

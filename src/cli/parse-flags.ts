@@ -2,7 +2,9 @@ import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../domain/errors.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** Parses arguments that may contain only these flags; throws USAGE for any other argument. */
+/**
+ * Parses command-line arguments that may contain only the given flags. Throws USAGE for any other argument.
+ */
 export function parseFlags(flags: readonly Flag[], words: readonly string[]): CommandOptions {
   const parser = new Parser().exitOverride().configureOutput({ writeErr: () => {} });
   parser.helpOption(false).allowExcessArguments(false);
@@ -14,7 +16,7 @@ export function parseFlags(flags: readonly Flag[], words: readonly string[]): Co
   }
 }
 
-/** Converts an error of the parser into a USAGE error; returns other errors unchanged. */
+/** Converts an error of the command-line parser into a USAGE error. Returns any other error unchanged. */
 export function toUsageError(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   const message = error.message.replace(/^error: /, "").replace(/\n/g, " ");

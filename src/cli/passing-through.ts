@@ -3,14 +3,14 @@ import { exitCodes } from "../domain/exit-codes.ts";
 import type { Output } from "./output.ts";
 
 /**
- * The exit codes if swarm fails, or if the sandbox cannot start the program. `docker run` uses the same
- * codes.
+ * The exit codes of swarm if swarm itself fails, or if the program in the sandbox cannot be executed or is
+ * not found. `docker run` uses the same codes.
  */
 export const passThroughExitCodes = { ours: 125, notExecutable: 126, notFound: 127 } as const;
 
 /**
- * Runs `work`, which returns the exit code of a program in a sandbox. If `work` throws an expected error,
- * prints the error and returns an exit code that programs rarely use.
+ * Runs `work` and returns its result, the exit code of a program in a sandbox. If `work` throws a
+ * `SwarmError`, prints it and returns an exit code that programs rarely use.
  */
 export async function withPassThroughExitCodes(
   output: Pick<Output, "fail">,

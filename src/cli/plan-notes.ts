@@ -2,14 +2,17 @@ import { sanitizeText } from "../domain/clean-text.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 
 /**
- * Lists the hosts that a plan's sandboxes can reach, and the parts of the user's environment that the
- * sandboxes get.
+ * Renders which hosts the sandboxes of a planned swarm can reach, and which parts of the user's environment
+ * they get.
  */
 export function planAccessLines({ reach }: SwarmPlan): string[] {
   return reach.map((line) => sanitizeText(line, 1_000));
 }
 
-/** Lists the notes to show before a plan runs without confirmation. */
+/**
+ * Renders what to show the user before swarm runs a plan without asking: the sandboxes' access and all
+ * warnings.
+ */
 export function planNotes(plan: SwarmPlan): string[] {
   return [
     ...planAccessLines(plan),

@@ -9,19 +9,25 @@ export interface ReportFailureOptions {
   readonly json: boolean;
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream;
-  /** The path of the folder for reports of bugs in swarm. */
+  /** The path of the folder into which swarm writes reports of its own bugs. */
   readonly reportFolder: string;
   readonly now: Date;
 }
 
-/** Prints an error and returns the exit code. If the error is not a `SwarmError`, reports a bug in swarm. */
+/**
+ * Prints an error and returns the exit code for it. Treats any error other than a `SwarmError` as a bug in
+ * swarm, and writes a report about it.
+ */
 export function reportFailure(error: unknown, options: ReportFailureOptions): ExitCode {
   if (!(error instanceof SwarmError)) return reportBug(error, options);
   printExpectedError(error, options);
   return error.exitCode;
 }
 
-/** Prints an expected error to stderr. With `--json`, also prints a document to stdout. */
+/**
+ * Prints a `SwarmError`, which is an expected error, to stderr. With `--json`, also prints the error as JSON
+ * to stdout.
+ */
 export function printExpectedError(
   error: SwarmError,
   { json, stdout, stderr }: Pick<ReportFailureOptions, "json" | "stdout" | "stderr">,

@@ -3,7 +3,9 @@ import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { alignTable } from "./table.ts";
 
-/** Renders a table that shows how each worker ended and where its work is. */
+/**
+ * Renders a table of a swarm's workers: how each of them ended, and which branch or ref contains its work.
+ */
 export function resultLines({ swarmId, containers }: SwarmState): string[] {
   const rows = containers.map((record) => [
     ...[record.status, workerSlug(record), storiesOf(record), workOf(record), tokensOf(record)],
@@ -20,8 +22,8 @@ function storiesOf({ storyProgress: { completed, total } }: ContainerRecord): st
 }
 
 /**
- * Names the branch with the worker's published work. Without such a branch, names the ref with the commits
- * that swarm collected.
+ * Returns the branch that contains the worker's published work. If there is none, returns the ref of the
+ * commits that swarm copied from the worker's container.
  */
 function workOf({ branch, collected, status, reason }: ContainerRecord): string {
   if (branch?.done) return `${branch.ref.replace("refs/heads/", "")} ${branch.new.slice(0, 10)}`;

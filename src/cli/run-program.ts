@@ -28,12 +28,12 @@ export interface CommandLineOptions {
   readonly onSecondSignal: CommandContext["onSecondSignal"];
 }
 
-/** The exit code that a shell reports for a program that SIGPIPE ended. */
+/** The exit code that a shell reports for a program killed by SIGPIPE. */
 const outputClosed = 141;
 
 const progressModes = ["auto", "tty", "plain", "json", "quiet"] as const;
 
-/** Parses the command line and runs its command; resolves with the exit code. */
+/** Parses the command line and runs its command. Resolves with the exit code. */
 export async function runCommandLine(words: readonly string[], options: CommandLineOptions): Promise<number> {
   let exitCode: number = exitCodes.done;
   const { swarmWords, program } = splitCommandLine(words, commands);
@@ -51,14 +51,14 @@ export async function runCommandLine(words: readonly string[], options: CommandL
 }
 
 /**
- * All arguments that the user typed, in `words`. `program` is the part after `--`, if that part is the
- * agent's program.
+ * `words` are all arguments that the user typed. `program` is the part after `--`, if it is the program that
+ * acts as the agent.
  */
 type Typed = Pick<CommandContext, "words" | "program">;
 
 type Run = (command: Command, args: CommandArguments, options: CommandOptions) => Promise<void>;
 
-/** Makes the parser for the whole command line. */
+/** Makes the parser for swarm's whole command line. */
 function makeParser(run: Run): Parser {
   const program = new Parser("swarm")
     .description(
@@ -89,7 +89,10 @@ function makeParser(run: Run): Parser {
   return program;
 }
 
-/** Finds the parser whose help to print: `help state add` prints the help of `state add`. */
+/**
+ * Returns the parser of the command whose help to print. For example, `swarm help state add` prints the help
+ * of `swarm state add`.
+ */
 function helpFor(program: Parser, words: readonly string[]): Parser {
   return words.reduce((parser, word) => {
     const child = parser.commands.find((command) => command.name() === word);

@@ -6,7 +6,7 @@ const sandboxFlag = [
   "the sandbox's id, name or container; the default is the latest sandbox",
 ] as const;
 
-/** The definitions of the commands below `swarm sandbox`. */
+/** The definitions of the subcommands of `swarm sandbox`. */
 export const sandboxCommands: readonly Command[] = [
   {
     name: "up",
@@ -82,7 +82,7 @@ const imageFlags = [
   ["--no-build-network", "build the project's image without network"],
 ] as const;
 
-/** The definitions of the commands below `swarm image`. */
+/** The definitions of the subcommands of `swarm image`. */
 export const imageCommands: readonly Command[] = [
   {
     name: "build",

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 
-/** The definitions of the commands below `swarm schedule`. */
+/** The definitions of the subcommands of `swarm schedule`. */
 export const scheduleCommands: readonly Command[] = [
   {
     name: "install [words...]",

@@ -5,7 +5,7 @@ import type { SettingsFile } from "../domain/settings.ts";
 import { parseNumberOrText } from "../domain/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
-/** Flags that override settings of workers for one command. */
+/** Flags that override the settings of workers in one command. */
 export const settingFlags: readonly Flag[] = [
   [
     "--agent <kind>",
@@ -53,20 +53,20 @@ export const engineFlag: Flag = [
   "the container engine to use, for example unix:///var/run/docker.sock",
 ];
 
-/** Flags that decide how the owner treats failed workers. */
+/** Flags that say how swarm treats workers that fail. */
 export const failureHandlingFlags: readonly Flag[] = [
   ["--max-attempts <n>", "the maximum number of attempts of each worker, including the first (default 1)"],
   ["--fail-fast", "stop the swarm when the first worker fails"],
 ];
 
-/** Former names of flags, which still work. */
+/** Former names of flags of `swarm start`, which still work. */
 export const deprecatedStartFlags: readonly Flag[] = [
   ["--file <path>", "a task file", "old"],
   ["--files <paths>", "task files, separated by commas", "old"],
   ["--max <n>", "--parallel", "old"],
 ];
 
-/** The flags whose names differ from their setting's name. The keys are the JSON pointers of the settings. */
+/** The flags whose name differs from their setting's name. Each key is the JSON pointer of a setting. */
 const flagByPointer: Readonly<Record<string, string>> = {
   "/budgetUsd": "--worker-budget-usd",
   "/budgetTokens": "--worker-budget-tokens",
@@ -77,7 +77,7 @@ const flagByPointer: Readonly<Record<string, string>> = {
   "/registries": "--registry",
 };
 
-/** Returns the flag that sets the setting at this JSON pointer. */
+/** Returns the flag with which the user sets the setting at the given JSON pointer. */
 export function flagForSetting(pointer: string): string {
   const [, group = ""] = pointer.split("/");
   if (group === "agentCommand") return "the agent's program after --";
@@ -85,7 +85,7 @@ export function flagForSetting(pointer: string): string {
   return flagByPointer[`/${group}`] ?? `--${group}`;
 }
 
-/** Converts the command's flags and the agent's program into settings. */
+/** Converts a command's flags, and the agent's program from the command line, into settings. */
 export function settingsFromFlags(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
@@ -108,8 +108,8 @@ export function settingsFromFlags(options: CommandOptions, program: readonly str
 }
 
 /**
- * Parses arguments such as `anthropic=file:…` into credential references, with the provider as the key. A
- * malformed argument gets the key `…`, which the validation of settings rejects.
+ * Parses arguments such as `anthropic=file:…` into credential references by provider. Stores a malformed
+ * argument under the key `…`, which the validation of settings then rejects.
  */
 function toReferences(words: CommandOptions[string]): Record<string, string> | undefined {
   if (!Array.isArray(words)) return undefined;
@@ -126,8 +126,8 @@ function toAmount(text: CommandOptions[string]): unknown {
 }
 
 /**
- * Converts a text of digits into a number. Returns other texts unchanged, so that the validation's error can
- * quote them.
+ * Converts a text of digits into a number. Returns any other text unchanged, so that the error message of the
+ * settings' validation can quote it.
  */
 function toCount(text: CommandOptions[string]): unknown {
   return typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text;

@@ -1,6 +1,9 @@
 import type { Command } from "./command.ts";
 
-/** The command line in two parts: the arguments of swarm, and the agent's program with its arguments. */
+/**
+ * The command line in two parts: swarm's own arguments, and the program that acts as the agent, with its
+ * arguments.
+ */
 export interface SplitCommandLine {
   readonly swarmWords: readonly string[];
   readonly program: readonly string[];
@@ -8,7 +11,7 @@ export interface SplitCommandLine {
 
 /**
  * Splits the agent's program from the command line, as in `… --agent command -- sh agent.sh`. Without
- * `--agent`, there is no such program: `--` then only ends the flags.
+ * `--agent`, the command line contains no such program, and `--` only marks the end of the flags.
  */
 export function splitCommandLine(words: readonly string[], commands: readonly Command[]): SplitCommandLine {
   const at = words.indexOf("--");

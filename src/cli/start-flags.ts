@@ -4,7 +4,7 @@ import { deprecatedStartFlags, engineFlag, failureHandlingFlags, settingFlags } 
 export const forceFlag: Flag = ["--force", "archive an unfinished swarm, and start a new one"];
 export const detachFlag: Flag = ["-d, --detach", "run in the background, even after this terminal is closed"];
 
-/** The flags of all commands that can make this process the owner of a swarm. */
+/** The flags shared by all commands that can make this process the owner of a swarm. */
 export const ownerFlags: readonly Flag[] = [...failureHandlingFlags, ...settingFlags, engineFlag];
 
 export const unattendedFlags: readonly Flag[] = [

@@ -12,14 +12,14 @@ import { findWaitingReason } from "../domain/why-waiting.ts";
 import { describeShownCorrection } from "./describe-correction.ts";
 import { alignTable } from "./table.ts";
 
-/** Facts that the status lines need in addition to the swarm's status. */
+/** Data that rendering the status requires in addition to the `SwarmStatus`. */
 export interface StatusLinesInput {
   readonly now: Date;
-  /** Returns the file names of the tasks on which a worker depends. */
+  /** Returns the names of the task files on which a worker's task depends. */
   readonly dependsOn: (record: ContainerRecord) => readonly string[];
 }
 
-/** Makes the document that `swarm status --json` prints. */
+/** Makes the JSON document that `swarm status --json` prints. */
 export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument {
   const { swarm = null, reconciled = true, owner = null, orphans = [] } = status ?? {};
   const corrections = (status?.corrections ?? []).map(({ container, from, action, applied }) => ({
@@ -29,7 +29,7 @@ export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument 
   return { swarm: swarm && { ...swarm }, reconciled, corrections, orphans, owner };
 }
 
-/** Renders the swarm's status: the swarm, the owner, a line per worker, and remarks. */
+/** Renders a swarm's status: first the swarm and its owner, then a line per worker, and then remarks. */
 export function statusLines(status: SwarmStatus, context: StatusLinesInput): string[] {
   const { swarm } = status;
   const { swarmId, updatedAt, containers } = swarm;
@@ -44,7 +44,10 @@ export function statusLines(status: SwarmStatus, context: StatusLinesInput): str
   ];
 }
 
-/** Renders a worker's row of the status table. The last cell is the reason for the worker's status. */
+/**
+ * Returns the cells of a worker's row in the status table. The last cell is the reason for the worker's
+ * status.
+ */
 export function workerRowCells(
   record: ContainerRecord,
   { swarm, owner }: Pick<SwarmStatus, "swarm" | "owner">,
@@ -63,15 +66,18 @@ export function workerRowCells(
   ];
 }
 
-/** Renders the line about the owner. A finished swarm without an owner gets no line. */
+/**
+ * Renders the line that says which process, if any, is the swarm's owner. Returns no line for a finished
+ * swarm without an owner.
+ */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   if (owner !== null) return [sanitizeText(`owner: ${describeHolder(owner)}`)];
   return areWorkersCompletedOrFailed(swarm) ? [] : ["no process is running this swarm"];
 }
 
 /**
- * Renders a line per remark: an unreachable engine, a difference between record and container, a denied
- * request, or a container without a record.
+ * Renders one line for each remark about the swarm: an engine that does not answer, a difference between
+ * record and container, a network request that was denied, or a container without a record.
  */
 export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: SwarmStatus): string[] {
   const slugByName = new Map(swarm.containers.map((record) => [record.containerName, workerSlug(record)]));
@@ -96,7 +102,7 @@ function notReconciled(engine: SwarmStatus["swarm"]["engine"]): string {
   return `not reconciled with the engine: ${sanitizeText(who)}; the status below is only the recorded one`;
 }
 
-/** Suggests the next command for the user. */
+/** Returns which command the user can run next, given the swarm's status. */
 export function suggestNextCommand(status: SwarmStatus | null): string {
   if (status === null)
     return "`swarm plan` shows which task files can run, `swarm init` writes an example, `swarm help` lists all commands";

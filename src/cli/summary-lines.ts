@@ -14,14 +14,11 @@ import {
   describeWorkRef,
 } from "../domain/summary-words.ts";
 
-/**
- * The maximum number of lines to show from the end of a check's output: ten if the check failed, one if it
- * passed.
- */
+/** How many lines to show from the end of a check's output: ten if the check failed, one if it passed. */
 const [failedLines, passedLines] = [10, 1];
 const maxCommits = 10;
 
-/** Renders a summary as text: first lines about the swarm, then each worker with its stories. */
+/** Renders a swarm's summary as text: first the swarm as a whole, then each worker with its stories. */
 export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [

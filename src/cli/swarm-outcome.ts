@@ -4,7 +4,10 @@ import type { ExitCode } from "../domain/exit-codes.ts";
 import { swarmExitCode } from "../domain/swarm-exit.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 
-/** Returns the exit code, and the next command to suggest, after the user ran a swarm or waited for one. */
+/**
+ * Returns the exit code of a command that ran a swarm or waited for one, and the next command to suggest to
+ * the user.
+ */
 export function exitCodeAndNextCommand(swarm: Pick<SwarmState, "containers">): {
   readonly exit: ExitCode;
   readonly next: string;

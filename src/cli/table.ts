@@ -1,6 +1,6 @@
 import { sanitizeText } from "../domain/clean-text.ts";
 
-/** Aligns the cells of rows in columns. The last column gets no padding. */
+/** Renders rows of cells as lines with aligned columns. Adds no spaces after the last column. */
 export function alignTable(rows: readonly (readonly string[])[]): string[] {
   const clean = rows.map((row) => row.map((cell) => sanitizeText(cell)));
   const widths = clean.reduce<number[]>(

@@ -1,12 +1,12 @@
 /**
- * Renders a document as JSON that is safe on a terminal: control, bidirectional and invisible characters are
- * escaped.
+ * Renders a document as JSON that is safe to print on a terminal: escapes control, bidirectional and
+ * invisible characters.
  */
 export function toJson(document: unknown): string {
   return escaped(JSON.stringify(document, null, 2));
 }
 
-/** Renders the same JSON as `toJson`, on a single line. */
+/** Renders a document as `toJson` does, but on a single line. */
 export function toJsonLine(document: unknown): string {
   return escaped(JSON.stringify(document));
 }

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import type { TerminalSession, TerminalSize } from "../ports/containers.ts";
 
-/** The terminal in which the user typed the command. */
+/** The terminal in which the user runs swarm. */
 export interface UserTerminal {
   size(): TerminalSize;
   /**
-   * Connects the terminal to a program until the program ends, and then restores the terminal's mode. Passes
-   * all input to the program, even Ctrl-C. Calls `onGone` if the connection to the terminal or to the program
-   * breaks.
+   * Connects the user's terminal to a program in a sandbox until the program ends, and then restores the
+   * terminal's mode. Passes on all input, even Ctrl-C. Calls `onGone` if the terminal or the connection to
+   * the program is lost.
    */
   connect(
     session: Pick<TerminalSession, "write" | "output" | "resize">,
@@ -17,27 +17,26 @@ export interface UserTerminal {
 
 type Emitter = Pick<NodeJS.EventEmitter, "on" | "off">;
 
-/** The properties of stdin and stdout that a terminal session uses. */
+/** The properties of swarm's stdin and stdout that connecting the terminal requires. */
 export interface TerminalStreams {
   readonly stdin: Emitter & Pick<NodeJS.ReadStream, "isTTY" | "setRawMode" | "resume" | "destroy">;
   readonly stdout: Emitter & Pick<NodeJS.WriteStream, "isTTY" | "columns" | "rows" | "write">;
   /**
-   * Turns off the terminal's output processing. Setting the terminal's mode again, for example with
-   * `setRawMode`, turns output processing on.
+   * Turns off the terminal's output processing. Each later change of the terminal's mode, for example with
+   * `setRawMode`, turns it on again.
    */
   readonly setPlain: () => void;
 }
 
 /**
- * Turns off the terminal's output processing, which Node's raw mode leaves on. Output processing turns each
- * line feed into a carriage return and a line feed, which breaks programs that draw. Does nothing if `stty`
- * is missing.
+ * Turns off the terminal's output processing, which Node's raw mode leaves on. It would put a carriage return
+ * before each line feed, which breaks full-screen programs. Does nothing if `stty` is missing.
  */
 export function disableOutputProcessing(): void {
   spawnSync("stty", ["-opost"], { stdio: ["inherit", "ignore", "ignore"] });
 }
 
-/** Returns the user's terminal; null unless both stdin and stdout are terminals. */
+/** Returns the user's terminal, or null unless both stdin and stdout are terminals. */
 export function userTerminal({ stdin, stdout, setPlain }: TerminalStreams): UserTerminal | null {
   if (!stdin.isTTY || !stdout.isTTY) return null;
   const size = (): TerminalSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
@@ -72,7 +71,7 @@ function listen(target: Emitter, event: string, listener: (bytes: Uint8Array) =>
   return { [Symbol.dispose]: () => void target.off(event, listener) };
 }
 
-/** Resolves when the stream accepts more data, has closed, or has failed. */
+/** Resolves when the stream can take more data, has closed, or has failed. */
 async function drained(stdout: Emitter): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   using undo = new DisposableStack();

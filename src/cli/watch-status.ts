@@ -15,14 +15,14 @@ import {
 import { alignTable } from "./table.ts";
 
 const reconcileEveryMs = 5_000;
-/** The interval between redraws of elapsed times, in milliseconds. */
+/** The interval in milliseconds at which the status is redrawn, to update its elapsed times. */
 const tickMs = 1_000;
 
 type Watched = SwarmStatus | null;
 
 /**
- * Shows the swarm's status until every worker has ended and no owner runs. Reads the state after each change,
- * and queries the engine every few seconds.
+ * Shows the swarm's status until every worker has completed or failed and no owner runs. Reads the state file
+ * after each change, and queries the container engine every few seconds.
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
@@ -69,8 +69,8 @@ async function watch(upkeep: StatusAndCleanupOperations, show: Show, signal: Abo
 }
 
 /**
- * Updates the last status with the newly recorded state, and removes corrections that no longer apply to that
- * state.
+ * Returns the last status, updated with the state file's new content. Drops corrections of records that have
+ * changed since.
  */
 function withRecorded(
   last: SwarmStatus,
@@ -79,7 +79,10 @@ function withRecorded(
   return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
 }
 
-/** Watches the state for changes. `within` reports several changes since its last call as one change. */
+/**
+ * Watches the swarm's state for changes. The function `within` of the result combines all changes since its
+ * last call into one.
+ */
 async function watchChanges(
   upkeep: StatusAndCleanupOperations,
   signal: AbortSignal,
@@ -88,7 +91,10 @@ async function watchChanges(
   signal.addEventListener("abort", () => changed.resolve(true), { once: true });
   await upkeep.watchState(() => changed.resolve(true), signal);
   return {
-    /** Resolves with true when the state changes, or with false after `ms` milliseconds without a change. */
+    /**
+     * Resolves with true as soon as the state has changed since the last call, or with false after `ms`
+     * milliseconds without a change.
+     */
     async within(ms) {
       const waiting = new AbortController();
       const late = delay(ms, false, { signal: waiting.signal }).catch(() => false);
@@ -102,7 +108,10 @@ async function watchChanges(
 
 type Show = (status: Watched) => void;
 
-/** Makes a function that draws the status in place, with at most as many lines as the window has. */
+/**
+ * Makes a function that redraws the status in place. If the terminal window is too small, the function omits
+ * the last lines.
+ */
 function drawer(live: LiveResult, dependsOn: StatusLinesInput["dependsOn"]): Show {
   return (status) => {
     const lines = status ? statusLines(status, { now: new Date(), dependsOn }) : [];
@@ -116,8 +125,7 @@ function drawer(live: LiveResult, dependsOn: StatusLinesInput["dependsOn"]): Sho
 }
 
 /**
- * Makes a function that prints the full status at its first call. Later calls print only the lines that
- * changed.
+ * Makes a function that prints the whole status at its first call, and only the changed lines at later calls.
  */
 function printer(output: Output, dependsOn: StatusLinesInput["dependsOn"]): Show {
   const shownByKey = new Map<string, string>();

@@ -3,7 +3,10 @@ import { sanitizeText } from "../domain/clean-text.ts";
 import type { SwarmEvent } from "../swarm/swarm-deps.ts";
 import { describeEventFacts } from "./event-words.ts";
 
-/** Describes a worker's message in one line; null for messages that swarm does not show. */
+/**
+ * Describes a message from a worker's adapter in one line. Returns null for a message that swarm does not
+ * show to the user.
+ */
 export function describeWorkerMessage(slug: string, message: AdapterMessage): string | null {
   switch (message.type) {
     case "progress-update": {
@@ -18,7 +21,10 @@ export function describeWorkerMessage(slug: string, message: AdapterMessage): st
   }
 }
 
-/** Describes an event of the owner in one line; null for events that only the event log needs. */
+/**
+ * Describes an event from the swarm's owner in one line. Returns null for an event that only the event log
+ * needs.
+ */
 export function describeOwnerEvent(event: SwarmEvent): string | null {
   if (isQuiet(event)) return null;
   const { worker, ...facts } = event;
@@ -26,7 +32,7 @@ export function describeOwnerEvent(event: SwarmEvent): string | null {
   return worker === undefined ? words : `${sanitizeText(worker)}  ${words}`;
 }
 
-/** Whether an event is too frequent or too obvious to show. */
+/** Returns whether an event is too frequent or too unimportant to show to the user. */
 function isQuiet({ event, status }: SwarmEvent): boolean {
   if (event === "called" || event === "reached") return true;
   if (event === "gateway") return status === "started" || status === "removed";

@@ -1,7 +1,7 @@
 /**
- * The system calls that every container may make: those that Docker's default profile allows without any
- * capability. The list has no calls for io_uring, keys or userfaultfd. Names that a kernel does not know do
- * no harm.
+ * The system calls that every container may make: those that Docker's default seccomp profile allows without
+ * any capability. Calls for io_uring, keys and userfaultfd are not in the list. A name that a kernel does
+ * not know has no effect.
  *
  * `seccomp-profile.ts` has separate rules for `socket`, `socketpair`, `socketcall`, `clone`, `clone3` and
  * `personality`, because these rules depend on the calls' arguments.

@@ -3,8 +3,9 @@ import { connect } from "node:net";
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 /**
- * Sends one GET request over HTTP/1.0 to an engine's local socket. Returns null if no simple answer arrives
- * in time. Does not use Node's HTTP client, which takes too long to load for a quick command.
+ * Sends one GET request over HTTP/1.0 to an engine's local socket. Returns the parsed JSON, or null if no
+ * complete answer with JSON arrives in time. Avoids Node's HTTP client, which loads too slowly for a quick
+ * command.
  */
 export function httpGetFromSocket(
   path: string,
@@ -32,8 +33,8 @@ export function httpGetFromSocket(
 }
 
 /**
- * Parses the JSON of a complete, unencoded HTTP answer with the status 200; returns null for any other
- * answer.
+ * Parses the JSON body of an HTTP response. Returns null unless the response is complete, has the status
+ * 200, and has neither a transfer encoding nor a content encoding.
  */
 function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");

@@ -14,8 +14,8 @@ const maxLineLength = 4 * 1024 * 1024;
 const keptOutput = 8_000;
 
 /**
- * Reads the engine's answer to a build, reports the build's steps, and returns the image's ID. Throws if the
- * answer contains an error message, because the HTTP status is 200 even for a failed build.
+ * Reads the engine's response to an image build, reports the build's steps, and returns the new image's ID.
+ * Throws if the response contains an error message: even for a failed build, the HTTP status is 200.
  */
 export async function readBuildStream(
   stream: AsyncIterable<Uint8Array | string>,
@@ -50,7 +50,7 @@ interface StepReporter {
   buildkit(trace: string): void;
   classic(text: string): void;
   end(): void;
-  /** Returns the step that failed, and the end of that step's output. */
+  /** Returns the build step that failed with the given error, and the end of that step's output. */
   failed(failure: string): { readonly step: string; readonly lastOutput: string[] };
 }
 

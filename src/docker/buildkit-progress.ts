@@ -1,4 +1,4 @@
-/** The part of BuildKit's progress messages that `swarm` shows. */
+/** The fields that `swarm` uses from one of BuildKit's progress messages. */
 export interface BuildkitStatus {
   readonly vertices: readonly BuildkitVertex[];
   readonly logs: readonly { readonly vertex: string; readonly text: string }[];
@@ -66,7 +66,7 @@ function timestampIn(bytes: Buffer): number {
 }
 
 /**
- * Yields the fields of a protobuf message as numbers and byte strings. At malformed bytes, ends without an
+ * Yields the fields of a protobuf message as numbers and byte strings. Stops at malformed bytes without an
  * error.
  */
 function* fieldsOf(bytes: Buffer): Generator<{ field: number; value: number | Buffer }> {

@@ -7,14 +7,14 @@ import { type EngineCallDescription, translateEngineFailure } from "./translate-
 /** Time limits for engine calls, in milliseconds. */
 const limits = {
   /**
-   * The time limit of a call about one container, such as unpause, inspect or exec. Such a call normally
-   * takes milliseconds.
+   * The time limit in milliseconds of a call about one container, such as unpause, inspect or exec. Such a
+   * call normally takes only milliseconds.
    */
   container: 25_000,
   other: 120_000,
   /**
-   * How long after the start of a call swarm checks whether the container is frozen. If so,
-   * `killStartingPrograms` runs.
+   * The time in milliseconds after which swarm checks whether an unanswered call's container is frozen. If
+   * so, swarm calls `killStartingPrograms`.
    */
   suspicious: 8_000,
   list: 4_000,
@@ -23,21 +23,21 @@ const limits = {
 export interface TimedEngineCallDescription extends EngineCallDescription {
   /**
    * The ID or name of the container that the call is about. If this container stays frozen, the call fails
-   * with `CONTAINER_STUCK`.
+   * with the error `CONTAINER_STUCK`.
    */
   readonly container?: string;
-  /** The time limit in milliseconds, if it differs from the usual time limit of calls. */
+  /** The time limit in milliseconds; if undefined, the call has the usual limit. */
   readonly limitMs?: number;
   /**
-   * Whether the call works on a frozen container, or freezes the container itself. Such a call does not fail
-   * with `CONTAINER_STUCK`.
+   * Whether the call also works on a frozen container, or is itself the call that freezes the container.
+   * Such a call never fails with the error `CONTAINER_STUCK`.
    */
   readonly isForFrozen?: boolean;
 }
 
 /**
  * Calls the engine through dockerode, and converts the engine's errors into swarm's errors. If the engine
- * does not answer in time, aborts the signal that `call` received.
+ * does not answer in time, aborts the signal that was passed to `call`.
  */
 export type EngineCaller = <Result>(
   meaning: TimedEngineCallDescription,
@@ -48,8 +48,9 @@ export interface EngineCallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   /**
-   * Kills the runtime processes that are starting a program in a container. Returns how many were killed: 0
-   * if this process must not kill them.
+   * Kills the container runtime's processes (such as `runc exec`) that are starting a program in the given
+   * container. Returns the number of killed processes, or 0 if the engine runs on another machine or as
+   * another user.
    */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
@@ -77,7 +78,7 @@ export function createEngineCaller(deps: EngineCallerDeps): EngineCaller {
   };
 }
 
-/** Resolves with an error when a call exceeds its time limit. Rejects if `done` aborts first. */
+/** Resolves with a timeout error when a call exceeds its time limit. Rejects if `done` aborts before that. */
 async function watch(
   deps: EngineCallerDeps,
   { container, operation, isForFrozen = false, limitMs }: TimedEngineCallDescription,
@@ -107,7 +108,7 @@ async function watch(
     : new SwarmError("ENGINE_FAILED", { operation, reason });
 }
 
-/** Returns the full ID of a container if that container is frozen, else null. */
+/** Returns the full ID of the given container if it is frozen; otherwise null. */
 async function findFrozen(deps: EngineCallerDeps, container: string): Promise<string | null> {
   const found = (await listFrozen(deps))?.find(
     ({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`),
@@ -116,8 +117,8 @@ async function findFrozen(deps: EngineCallerDeps, container: string): Promise<st
 }
 
 /**
- * Lists the frozen containers, or returns null if the engine does not answer. The list works even if calls
- * about one frozen container get no answer.
+ * Lists the engine's frozen containers; returns null if the engine does not answer. The engine answers this
+ * request even if it no longer answers requests about one frozen container.
  */
 async function listFrozen({ docker }: EngineCallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const filters = JSON.stringify({ status: ["paused"] });

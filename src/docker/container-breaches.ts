@@ -5,7 +5,8 @@ import { logOptions, networkMode } from "./container-options.ts";
 import { isSwarmSeccompProfile, seccompOption } from "./seccomp-profile.ts";
 
 /**
- * The part of an inspected container that `findConfinementBreaches` checks. dockerode's types lack some of these fields.
+ * The fields of dockerode's answer to `inspect` that `findConfinementBreaches` checks. dockerode's types
+ * lack some of these fields.
  */
 interface Inspected {
   readonly HostConfig: Docker.HostConfig & {
@@ -21,15 +22,15 @@ interface Inspected {
 export interface ConfinementBreachOptions {
   readonly limitsSwap?: boolean;
   /**
-   * The seccomp profile that swarm gave to a new container. Null for an existing container, and for a
-   * container with the engine's own profile.
+   * The seccomp profile that swarm requested for a new container. Null if the container existed already, or
+   * if swarm left the engine's default profile in place.
    */
   readonly profile?: string | null;
 }
 
 /**
- * Paths that every engine hides from containers (`hidden`) or mounts read-only (`readOnly`). A kernel may
- * lack some of these paths.
+ * The paths that every engine hides from containers (`hidden`) or mounts read-only (`readOnly`). Not every
+ * kernel has all of these paths.
  */
 const hidden: readonly string[] = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/sys/firmware"];
 const readOnly: readonly string[] = [
@@ -124,8 +125,8 @@ export function findConfinementBreaches(
 }
 
 /**
- * Returns whether the spec allows a network. The engine's own network is named `bridge` in Docker and
- * `podman` in Podman.
+ * Returns whether the spec allows the network of this name. The engine's default network is named `bridge`
+ * in Docker and `podman` in Podman.
  */
 function mayHave({ network }: ContainerSpec, name: string): boolean {
   return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
@@ -166,7 +167,7 @@ function confinementBreaches(
   return found.filter((breach) => breach !== false);
 }
 
-/** Finds the limits of the spec that the engine did not apply. */
+/** Finds the resource limits of the spec that the engine did not apply to the container. */
 function limitBreaches(
   host: Inspected["HostConfig"],
   { limits, runtime }: ContainerSpec,

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import type { ContainerFacts, ContainerStats } from "../ports/containers.ts";
 
-/** Converts dockerode's inspection of a container into `ContainerFacts`. */
+/** Converts dockerode's answer to `inspect` of a container into `ContainerFacts`. */
 export function toContainerFacts(found: Docker.ContainerInspectInfo & { SizeRw?: number }): ContainerFacts {
   const { State } = found;
   const ended = State.Status === "exited" || State.Status === "dead";
@@ -24,7 +24,7 @@ function timeOf(text: string): Date | null {
   return text.startsWith("0001-") ? null : new Date(text);
 }
 
-/** Converts one measurement of the engine into figures to show. */
+/** Converts one sample of the engine's container statistics into figures that swarm shows to the user. */
 export function toContainerStats(stats: Docker.ContainerStats): ContainerStats {
   const { cpu_stats: now, precpu_stats: before, memory_stats: memory } = stats;
   const used = now.cpu_usage.total_usage - before.cpu_usage.total_usage;

@@ -4,8 +4,8 @@ import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../ports/
 import { seccompOption } from "./seccomp-profile.ts";
 
 /**
- * Converts a spec into the engine's options for a new container. `container-breaches.ts` later checks the
- * created container, because the engine's defaults also affect it.
+ * Converts a container spec into the engine's options for creating the container. `container-breaches.ts`
+ * later checks the created container, because the engine adds its own defaults.
  */
 export function containerOptions(
   spec: ContainerSpec,
@@ -14,7 +14,7 @@ export function containerOptions(
     profile,
   }: {
     readonly diskEnforced: boolean;
-    /** The seccomp profile of the container, or null to use the engine's own. */
+    /** The container's seccomp profile, or null for the engine's default profile. */
     readonly profile: string | null;
   },
 ): Docker.ContainerCreateOptions {

@@ -4,8 +4,8 @@ import type { OutputChunk } from "../ports/containers.ts";
 const headerBytes = 8;
 
 /**
- * The frame type for errors of the engine itself. Such frames can come between the frames of the program's
- * output.
+ * The type of a frame that carries an error of the engine itself. Such a frame can arrive between frames of
+ * the program's output.
  */
 const engineError = 3;
 

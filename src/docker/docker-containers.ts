@@ -28,14 +28,17 @@ export interface DockerContainersDeps {
 }
 
 const cleanUpMs = 15_000;
-/** The interval in milliseconds between two tries to remove a container that another client is removing. */
+/**
+ * The interval in milliseconds between two attempts to remove a container that another client is also
+ * removing.
+ */
 const retryMs = 100;
-/** The time limit in milliseconds of a slow call, such as to start a sandbox on a busy machine. */
+/** The time limit in milliseconds of calls that can be slow, such as starting a sandbox on a busy machine. */
 const slowMs = 120_000;
-/** The time limit in milliseconds of a call that copies or removes many files. */
+/** The time limit in milliseconds of calls that copy or remove many files. */
 const longMs = 600_000;
 
-/** Gives access to the containers of a Docker-compatible engine. */
+/** Creates the operations on the containers of a Docker-compatible engine. */
 export function dockerContainers(deps: DockerContainersDeps): Containers {
   const { docker, endpoint, call, gate } = deps;
   const inspectEngine = rememberSuccess(() => docker.info());
@@ -78,7 +81,10 @@ export function dockerContainers(deps: DockerContainersDeps): Containers {
     return id;
   };
 
-  /** Finds the container with the name and the labels of the spec; returns null if there is none. */
+  /**
+   * Finds an existing container that has the name and the labels of the given spec; returns null if there is
+   * none.
+   */
   const findSame = async (spec: ContainerSpec): Promise<Docker.ContainerInspectInfo | null> => {
     const found = await docker
       .getContainer(spec.name)
@@ -293,8 +299,8 @@ export function dockerContainers(deps: DockerContainersDeps): Containers {
   };
 
   /**
-   * Removes the container of a spec if the container has never run. Keeps a container that has run, because
-   * it may contain work.
+   * Removes the container that was created from the given spec, if the container has never run. Keeps a
+   * container that has run, because it may contain an agent's work.
    */
   async function removeUnstarted(spec: ContainerSpec): Promise<void> {
     const found = await findSame(spec);
@@ -302,7 +308,8 @@ export function dockerContainers(deps: DockerContainersDeps): Containers {
   }
 
   /**
-   * Removes a container with a time limit of its own, even if the caller's signal is aborted. Ignores errors.
+   * Removes a container even if the caller's signal is aborted, within a time limit of its own. Ignores
+   * errors.
    */
   async function removeNow(id: string): Promise<void> {
     await removeContainer(docker, id, AbortSignal.timeout(cleanUpMs)).catch(() => {});
@@ -310,8 +317,8 @@ export function dockerContainers(deps: DockerContainersDeps): Containers {
 }
 
 /**
- * Removes a container, and ignores that the container does not exist. If another client is removing the
- * container, waits for that removal, which also frees the container's volumes.
+ * Removes a container; does nothing if it does not exist. If another client is removing the container, waits
+ * until that removal is complete and the container's volumes are no longer in use.
  */
 async function removeContainer(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (;;) {
@@ -328,8 +335,8 @@ async function removeContainer(docker: Docker, id: string, signal?: AbortSignal)
 }
 
 /**
- * Returns whether the engine's storage driver can limit a container's disk (`--storage-opt size`). Overlay on
- * ext4, for example, cannot.
+ * Returns whether the engine's storage driver can limit a container's disk usage (`--storage-opt size`). The
+ * driver `overlay2` on ext4, for example, cannot.
  */
 function canLimitDisk({
   Driver,
@@ -354,8 +361,8 @@ function unless(status: number): (error: unknown) => null {
 }
 
 /**
- * Extracts the container's state from an error message of the engine: `paused` from `Container 1ab… is
- * paused`.
+ * Extracts the container's state from an error message of the engine. For example, returns `paused` for the
+ * message `Container 1ab… is paused`.
  */
 function stateIn(reason: string): string {
   return /is (?:already )?(\w+)[^ ]*$/.exec(reason.split(",")[0] ?? "")?.[1] ?? "ended or never started";

@@ -14,13 +14,13 @@ import type { ProbeDeps } from "./probe-runtime.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
   /**
-   * Loads the host functions of an engine. Called when the engine is opened, so that commands without an open
-   * engine start faster.
+   * Loads the functions with which the engine's code acts on this machine, such as locks. They are loaded
+   * only when the engine is opened, so that commands that do not open it start faster.
    */
   readonly hostFunctions: () => Promise<EngineHostFunctions>;
 }
 
-/** Gives access to a Docker-compatible engine at an endpoint. */
+/** Creates an object for the Docker-compatible engine at the given endpoint. */
 export function dockerEngine(endpoint: string, deps: DockerEngineDeps): ContainerEngine {
   const call = async (options: EngineCall): Promise<EngineAnswer> => {
     try {
@@ -57,8 +57,8 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
   };
 
   /**
-   * The memory limit in bytes of each running container, by ID. This cache saves requests, because the
-   * engine's list of containers lacks the limit.
+   * The memory limit in bytes of each running container, by container ID. The map is a cache: the engine's
+   * list of containers lacks the limits, so each limit costs one request.
    */
   const memoryLimits = new Map<string, number>();
   const memoryLimitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
@@ -153,8 +153,8 @@ function parseAnswer(body: string): Record<string, unknown> | null {
 }
 
 /**
- * Extracts an engine's components and their versions. Uses the commit field as the version if that field also
- * has the revision of Debian's package.
+ * Returns the components of an engine, such as runc, with their versions. If the component's commit field is
+ * a Debian version with a revision, uses that text as the version.
  */
 function partsIn({ Components }: Record<string, unknown>): EngineComponent[] {
   return (Array.isArray(Components) ? Components : []).flatMap((component) => {
@@ -189,8 +189,8 @@ function toInfo(endpoint: string, info: Record<string, unknown>, builder: Engine
 }
 
 /**
- * Finds the builder of an engine: BuildKit or the classic builder. Docker has BuildKit since API version
- * 1.39; other engines announce BuildKit in an HTTP header.
+ * Returns which builder an engine uses: BuildKit or the classic builder. Docker has BuildKit since API
+ * version 1.39; other engines announce BuildKit in an HTTP header.
  */
 function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
   if (headers["builder-version"] === "2") return "buildkit";

@@ -9,10 +9,10 @@ import { refuseInvalidImage } from "./refuse-name.ts";
 import { splitImageTag } from "./split-tag.ts";
 import { engineErrorMessage, translateEngineFailure } from "./translate-failure.ts";
 
-/** The time limit of a pull in milliseconds, long enough for gigabytes over a slow connection. */
+/** The time limit of an image pull in milliseconds, long enough for gigabytes over a slow connection. */
 const pullMs = 3_600_000;
 
-/** Gives access to the images of a Docker-compatible engine. */
+/** Creates the operations on the images of a Docker-compatible engine. */
 export function dockerImages({ docker, endpoint, call }: DockerContainersDeps): Images {
   const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
     call({ operation: `look for the image ${reference}`, signal }, async () => {
@@ -145,8 +145,8 @@ export function dockerImages({ docker, endpoint, call }: DockerContainersDeps): 
   };
 
   /**
-   * Sends a POST request with a body and yields the answer. dockerode's own methods open a BuildKit session,
-   * which sometimes fails.
+   * Sends a POST request with a body to the engine, and yields the response in chunks. Avoids dockerode's
+   * own methods, because they open a BuildKit session, which sometimes fails.
    */
   async function* upload(
     { modem }: Docker,

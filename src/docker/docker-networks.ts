@@ -5,7 +5,7 @@ import { abortSignalOption } from "./dockerode-at.ts";
 import { requireSwarmName } from "./refuse-name.ts";
 import { engineErrorMessage } from "./translate-failure.ts";
 
-/** Gives access to the networks of a Docker-compatible engine. */
+/** Creates the operations on the networks of a Docker-compatible engine. */
 export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks {
   return {
     async create({ name, labels, internal, subnet }, signal) {
@@ -94,7 +94,7 @@ export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks
   };
 }
 
-/** Gives access to the volumes of a Docker-compatible engine. */
+/** Creates the operations on the volumes of a Docker-compatible engine. */
 export function dockerVolumes({ docker, call }: DockerContainersDeps): Volumes {
   return {
     async create(name, labels, signal) {

@@ -5,7 +5,8 @@ import { refuseInvalidIdOrName, refuseInvalidImage } from "./refuse-name.ts";
 import { restrictRequestsToEngine } from "./send-request.ts";
 
 /**
- * The time limit in milliseconds of a call without an abort signal. Some methods of dockerode take no signal.
+ * The time limit in milliseconds of a call to which dockerode passes no abort signal: some methods accept
+ * none.
  */
 const maxMs = 120_000;
 
@@ -40,8 +41,8 @@ export function createDockerodeClient(endpoint: string): Docker {
 }
 
 /**
- * Makes a dockerode client throw for invalid IDs and names. dockerode itself would put them into the URL
- * unescaped.
+ * Changes a dockerode client so that it throws for invalid IDs and names. An unchanged client would put them
+ * into the URL unescaped.
  */
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
@@ -67,14 +68,16 @@ function refuseAddresses(docker: Docker): void {
   };
 }
 
-/** Returns dockerode's option for the signal, or no option if the signal is undefined. */
+/**
+ * Returns the dockerode option that passes this abort signal; returns no option if the signal is undefined.
+ */
 export function abortSignalOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
   return signal ? { abortSignal: signal } : {};
 }
 
 /**
- * Returns the JSON value in an HTTP answer, or the answer's bytes if they are not JSON. dockerode does the
- * same.
+ * Returns the JSON value in the body of an HTTP response, or the body's bytes if they are not JSON.
+ * dockerode parses responses in this way, too.
  */
 async function readWhole(answer: IncomingMessage): Promise<object> {
   const bytes = Buffer.concat(await answer.toArray());

@@ -1,7 +1,7 @@
 import { SwarmError } from "../domain/errors.ts";
 import { callEngine } from "./engine-http.ts";
 
-/** Counts all containers and volumes of an engine, including those of other programs. */
+/** Counts all containers and all volumes of an engine, including those that other programs created. */
 export async function countEngineContent(
   endpoint: string,
   signal?: AbortSignal,

@@ -6,7 +6,7 @@ import { translateEngineFailure } from "./translate-failure.ts";
 
 const maxLineLength = 1024 * 1024;
 
-/** Yields the events of containers with these labels until the signal is aborted. */
+/** Yields the engine's events about containers with these labels, until the signal is aborted. */
 export async function* engineEvents(
   { docker, endpoint, call }: DockerContainersDeps,
   labels: Readonly<Record<string, string>>,

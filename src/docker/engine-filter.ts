@@ -1,6 +1,6 @@
 import type { EngineSystemCallFilter } from "../domain/system-call-filter.ts";
 
-/** Extracts the engine's own filter of system calls from the answer to `/info`. */
+/** Reads the engine's default seccomp filter from the engine's answer to `GET /info`. */
 export function parseEngineSystemCallFilter(info: object): EngineSystemCallFilter {
   const { Architecture, SecurityOptions } = info as { Architecture?: unknown; SecurityOptions?: unknown };
   const options = (Array.isArray(SecurityOptions) ? SecurityOptions : []).map(String);

@@ -3,8 +3,8 @@ import { request as httpRequest, type RequestOptions } from "node:http";
 import { join } from "node:path";
 
 /**
- * A request to an engine's API without dockerode. Quick commands use it, because dockerode takes a tenth of a
- * second to load.
+ * A request to an engine's API, sent without dockerode. Quick commands send such requests, because dockerode
+ * takes a tenth of a second to load.
  */
 export interface EngineCall {
   readonly path: string;
@@ -21,7 +21,10 @@ export interface EngineAnswer {
 
 const maxAnswerLength = 64 * 1024 * 1024;
 
-/** Calls the engine at an endpoint. Rejects with the system's error if no engine answers. */
+/**
+ * Sends a request to the engine at the given endpoint. If no engine answers, rejects with the operating
+ * system's error, such as ECONNREFUSED.
+ */
 export async function callEngine(
   endpoint: string,
   { path, method = "GET", timeoutMs = 5_000, signal }: EngineCall,
@@ -62,7 +65,10 @@ export async function callEngine(
   return promise;
 }
 
-/** Converts an endpoint into connection options, which `node:http` and dockerode both accept. */
+/**
+ * Converts an engine's endpoint, such as `unix:///…`, into connection options that both `node:http` and
+ * dockerode accept.
+ */
 export function toConnectionOptions(endpoint: string): {
   options: RequestOptions & { ca?: Buffer; cert?: Buffer; key?: Buffer };
   secure: boolean;

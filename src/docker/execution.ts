@@ -2,7 +2,10 @@ import type { ExecSpec, Execution } from "../ports/containers.ts";
 import { demultiplex } from "./demultiplex.ts";
 import { type StartExecDeps, startExec } from "./start-exec.ts";
 
-/** Starts a program in a running container. One connection carries the program's input and output. */
+/**
+ * Starts a program in a running container. One connection to the engine carries both the program's input and
+ * its output.
+ */
 export async function openExecution(
   deps: StartExecDeps,
   { id, spec }: { readonly id: string; readonly spec: ExecSpec },

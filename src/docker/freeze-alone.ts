@@ -11,7 +11,10 @@ export interface FreezeContainerDeps {
   readonly gate: ContainerPauseLock;
 }
 
-/** Runs an operation that freezes a container, once no program is starting in that container. */
+/**
+ * Waits until no program is starting in the given container, then runs an operation that freezes the
+ * container.
+ */
 export async function freezeWhenNoProgramStarts<Result>(
   { docker, gate }: FreezeContainerDeps,
   id: string,
@@ -25,11 +28,11 @@ export async function freezeWhenNoProgramStarts<Result>(
 }
 
 /**
- * Resolves when no program is starting in a container. Throws after a timeout, because a freeze during such a
- * start could freeze the container forever.
+ * Resolves when no program is starting in the given container. Throws after a timeout, because a freeze
+ * while a program starts could freeze the container forever.
  *
- * The pause gate alone is not enough: it misses programs that another user starts, and programs whose
- * starting process was killed.
+ * The pause lock alone is not enough: another user's processes do not take the lock, and a killed process
+ * releases the lock although its program is still starting.
  */
 async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
   for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {

@@ -1,12 +1,12 @@
 export interface LimitedCallOptions {
-  /** Whether this call goes before all waiting calls without `isPriority`. */
+  /** Whether this call runs before all waiting calls that have no `isPriority`. */
   readonly isPriority?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Limits how many calls run at the same time. Further calls wait in a FIFO queue, in which calls with
- * `isPriority` come first.
+ * Creates a function that limits how many calls run concurrently. Further calls wait in a FIFO queue; calls
+ * with `isPriority` go to the front.
  */
 export function createConcurrencyLimiter(
   width: () => Promise<number>,
@@ -40,8 +40,8 @@ export function createConcurrencyLimiter(
   };
 
   /**
-   * Passes the slot of an ended call directly to the next waiting call, so that no new call can take the
-   * slot.
+   * Gives the slot of an ended call directly to the next waiting call, so that no newly arrived call can
+   * take the slot first.
    */
   const leave = (): void => {
     const next = lanes.first.shift() ?? lanes.others.shift();

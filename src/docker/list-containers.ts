@@ -1,23 +1,26 @@
 import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
 
-/** Returns the API path at which an engine lists the containers of one worktree. */
+/** Returns the API path of the request that lists all containers of the given worktree. */
 export function containerListPath(scope: EngineScope): string {
   return `/containers/json?all=1&filters=${worktreeFilterQuery(scope)}`;
 }
 
-/** The API path at which an engine lists the running and paused sandboxes of all users. */
+/** The API path of the request that lists the running and paused sandboxes of all users. */
 export const sandboxesInUsePath: string = `/containers/json?filters=${encodeURIComponent(
   JSON.stringify({ label: [`${labels.sandbox}=true`] }),
 )}`;
 
-/** Returns a filter by the labels of one worktree, encoded for the query of a URL. */
+/** Returns the filter for the labels of the given worktree, encoded for a URL's query. */
 export function worktreeFilterQuery({ projectId, worktree }: EngineScope): string {
   return encodeURIComponent(
     JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
   );
 }
 
-/** Returns the valid rows of the engine's list of containers, or null if the answer is no list. */
+/**
+ * Returns the valid entries in the engine's list of containers; returns null if the engine's answer is not a
+ * list.
+ */
 export function parseContainerList(list: unknown): LabelledContainer[] | null {
   return Array.isArray(list) ? list.filter(isRow).map(toContainer) : null;
 }
@@ -53,7 +56,9 @@ const ownStates: readonly LabelledContainer["state"][] = [
   "exited",
 ];
 
-/** Maps Podman's own names of container states to Docker's names. An unknown state counts as dead. */
+/**
+ * Maps container states that only Podman has to Docker's states. A state in neither list counts as `dead`.
+ */
 const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
   configured: "created",
   initialized: "created",

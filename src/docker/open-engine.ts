@@ -6,17 +6,21 @@ import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
 import { createDockerodeClient } from "./dockerode-at.ts";
 
-/** Functions outside the engine's API that the engine's code calls on this machine. */
+/** Functions that act on this machine without the engine's API, such as locking and killing processes. */
 export interface EngineHostFunctions {
   readonly gate: ContainerPauseLock;
   /**
-   * Kills the runtime processes that are starting a program in a container. Returns how many were killed: 0
-   * if this process must not kill them.
+   * Kills the container runtime's processes (such as `runc exec`) that are starting a program in the given
+   * container. Returns the number of killed processes, or 0 if the engine runs on another machine or as
+   * another user.
    */
   readonly killStartingPrograms: (containerId: string) => Promise<number>;
 }
 
-/** Returns the operations of an engine that need dockerode. */
+/**
+ * Opens the engine at the given endpoint through dockerode, and returns its operations on containers,
+ * images, networks and volumes.
+ */
 export function openDockerEngine(
   endpoint: string,
   { gate, killStartingPrograms }: EngineHostFunctions,

@@ -4,16 +4,16 @@ import { abortSignalOption } from "./dockerode-at.ts";
 import { type StartExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
 /**
- * The maximum number of tries to resize a terminal. Early tries fail, because the engine reports a program as
- * started before its terminal exists.
+ * The maximum number of attempts to resize a terminal. The first attempts can fail, because the engine
+ * reports a program as started before the program's terminal exists.
  */
 const resizes = 20;
 const againMs = 25;
 const lookEveryMs = 1_000;
-/** The time in milliseconds to wait for a program's last output after the program has ended. */
+/** The time in milliseconds to wait for a program's remaining output after the program has ended. */
 const outputGraceMs = 300;
 
-/** Starts a program in a running container, with a terminal of its own. */
+/** Starts a program with its own terminal (TTY) in a running container. */
 export async function openTerminal(
   deps: StartExecDeps,
   { id, spec }: { readonly id: string; readonly spec: TerminalSpec },
@@ -23,7 +23,10 @@ export async function openTerminal(
   const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
   let wanted: TerminalSize = { columns, rows };
 
-  /** Resizes the terminal. Ignores a final failure, because a terminal of the wrong size is still usable. */
+  /**
+   * Resizes the terminal. If all attempts fail, ignores the error, because a terminal of the wrong size is
+   * still usable.
+   */
   const resize = async (size: TerminalSize): Promise<void> => {
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {

@@ -6,7 +6,10 @@ import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { SwarmError } from "../domain/errors.ts";
 
-/** A file of the probe image: the running Node, a library that Node loads, or the adapter. */
+/**
+ * A file of the probe image, in which swarm tests a container runtime: this machine's Node, a library that
+ * Node loads, or the adapter.
+ */
 interface ProbeFile {
   readonly from: string;
   readonly to: string;
@@ -15,9 +18,8 @@ interface ProbeFile {
 const repository = "aimi-sandbox";
 
 /**
- * Creates the probe image from this machine's files (Node, its libraries and the adapter), so that no
- * registry is needed. Uses an existing image if its tag has the same checksum of Node's version and the
- * adapter.
+ * Creates the probe image from Node, its libraries and the adapter on this machine, so that no registry is
+ * needed. Reuses an existing image whose tag has the same checksum of Node's version and the adapter.
  */
 export async function ensureProbeImage(
   docker: Docker,
@@ -55,7 +57,7 @@ async function probeFiles(adapter: string): Promise<ProbeFile[]> {
   ];
 }
 
-/** Finds the libraries that the dynamic loader would load for a program. */
+/** Finds the shared libraries that the dynamic loader would load for the given program. */
 async function librariesOf(program: string): Promise<ProbeFile[]> {
   // Load `execa` here because it is slow to load, and most runs find the image and do not need it.
   const { execa } = await import("execa");

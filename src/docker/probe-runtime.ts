@@ -16,14 +16,14 @@ const maxMs = 60_000;
 const removeMs = 15_000;
 
 export interface ProbeDeps {
-  /** The path of the bundled adapter. */
+  /** The path of the bundled adapter, the program that runs inside containers and also contains the probe. */
   readonly adapterFile: string;
   readonly parseProbe: (text: string) => Promise<Probe>;
 }
 
 /**
- * Runs the adapter's probe in a container with this runtime and with an agent's confinement. Returns the
- * probe's findings.
+ * Runs the adapter's probe in a new container that has this runtime and is confined like an agent's
+ * container. Returns the probe's findings.
  */
 export async function probeRuntime(
   { adapterFile, parseProbe }: ProbeDeps,
@@ -52,8 +52,8 @@ export async function probeRuntime(
 const making = new Map<string, Promise<string>>();
 
 /**
- * Runs at most one image import per engine at a time. Runtimes are probed in parallel, and each probe would
- * otherwise import the image.
+ * Imports the probe image at most once at a time per engine. Runtimes are probed in parallel, and without
+ * this limit each probe would import the image.
  */
 function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<string> {
   const made = making.get(endpoint) ?? make().finally(() => making.delete(endpoint));
@@ -62,8 +62,8 @@ function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<stri
 }
 
 /**
- * Returns the ID of the base image if the image contains this installation's adapter, otherwise null. In the
- * base image, the probe can also test the agents' tools.
+ * Returns the ID of swarm's base image if that image contains this installation's adapter; otherwise null.
+ * In the base image, the probe can also test the agents' tools.
  */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
   const adapter = createHash("sha256")

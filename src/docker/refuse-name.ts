@@ -3,7 +3,10 @@ import { isEngineIdOrName } from "../domain/engine-name.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { isImageReference } from "../domain/image-reference.ts";
 
-/** Throws unless a name has the form that swarm gives to its containers, volumes and networks. */
+/**
+ * Throws if a name does not have the form of the names that swarm gives to its containers, volumes and
+ * networks.
+ */
 export function requireSwarmName(name: string): void {
   if (!isContainerName(name))
     refuse(
@@ -12,7 +15,10 @@ export function requireSwarmName(name: string): void {
     );
 }
 
-/** Throws if no engine would give this ID or name. In a request's URL, such a text could change the path. */
+/**
+ * Throws if no container engine would assign this ID or name. In a request's URL, such a text could change
+ * the path.
+ */
 export function refuseInvalidIdOrName(name: string): void {
   if (!isEngineIdOrName(name))
     refuse(

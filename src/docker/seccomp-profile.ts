@@ -19,23 +19,23 @@ interface Rule {
 
 export interface SeccompProfileOptions {
   /**
-   * Whether the container may call `socketcall`, which older 32-bit programs use to open sockets. A seccomp
-   * filter cannot see the address family that such a call requests.
+   * Whether the container may call `socketcall`, with which older 32-bit programs open sockets. A seccomp
+   * filter cannot check the address family in a `socketcall`.
    */
   readonly programs32Bit?: boolean | undefined;
 }
 
 /**
- * The allowed address families of sockets: unix, inet, inet6, netlink, packet. Sockets of the other families
- * reach kernel drivers that no agent needs, and some reach out of the sandbox.
+ * The address families of the sockets that a container may open: unix, inet, inet6, netlink, packet. The
+ * other families reach kernel drivers that no agent needs, and some of them lead out of the sandbox.
  */
 const families: readonly number[] = [1, 2, 10, 16, 17];
 /**
- * The allowed arguments of `personality`: `PER_LINUX` and `PER_LINUX32`, each also with `UNAME26`, and the
- * query for the present personality.
+ * The allowed arguments of the system call `personality`: `PER_LINUX` and `PER_LINUX32`, each also with
+ * `UNAME26`, and 0xffffffff, which only returns the current personality.
  */
 const personalities: readonly number[] = [0, 8, 0x20000, 0x20008, 0xffffffff];
-/** A bit mask of all flags with which `clone` creates a new namespace. */
+/** A bit mask of all flags with which the system call `clone` creates a new namespace. */
 const namespaceFlags = 0x7e020000;
 const notThere = 38;
 
@@ -49,9 +49,9 @@ const answerNotThere = (name: string): Rule => ({
 });
 
 /**
- * Creates the seccomp profile of swarm's containers in the engine's format. A system call that the profile
- * does not list fails with EPERM. The profile has no rules for capabilities, because swarm's containers have
- * no capability that would allow further calls.
+ * Creates the seccomp profile of swarm's containers in the engine's format. System calls that the profile
+ * does not list fail with EPERM. The profile has no rules that depend on capabilities, because swarm's
+ * containers have no capability that would allow more calls.
  */
 export function seccompProfile({ programs32Bit = false }: SeccompProfileOptions = {}): string {
   const rules: Rule[] = [
@@ -86,8 +86,8 @@ export function seccompProfile({ programs32Bit = false }: SeccompProfileOptions 
 }
 
 /**
- * The SHA-256 digests of the current profile and of all earlier profiles. If you change the profile, add the
- * new digest and remove none.
+ * The SHA-256 digests of the current seccomp profile and of all earlier ones. After a change to the profile,
+ * add the new digest, and keep all old digests.
  */
 const knownDigests = {
   strict: ["924b87ae7bfe8e674106fb928e93111412eea61edb25035cca8d73750134f45d"],
@@ -95,8 +95,8 @@ const knownDigests = {
 };
 
 /**
- * Returns whether a security option is one of swarm's own seccomp profiles. The profile for 32-bit programs
- * counts only if the spec requests it.
+ * Returns whether a container's security option is one of swarm's own seccomp profiles. The profile for
+ * 32-bit programs counts only if the container's spec requests that profile.
  */
 export function isSwarmSeccompProfile(
   option: string,
@@ -117,7 +117,9 @@ export function sha256OfProfile(profile: string): string {
   return createHash("sha256").update(profile).digest("hex");
 }
 
-/** Returns the seccomp profile for a container of this runtime, or null to use the engine's own. */
+/**
+ * Returns the seccomp profile for a container of the given runtime; null means the engine's default profile.
+ */
 export function chooseSeccompProfile(
   info: object,
   { runtime, limits = {} }: { readonly runtime: string; readonly limits?: SeccompProfileOptions },

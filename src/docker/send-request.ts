@@ -12,7 +12,7 @@ import type { toConnectionOptions } from "./engine-http.ts";
 type Body = string | Buffer | Readable | undefined;
 type Callback = (error: Error | null, answer: unknown) => void;
 
-/** Dockerode's options for how to handle the response to a request. */
+/** The options with which dockerode says how docker-modem handles the response to a request. */
 interface Expected {
   readonly hijack?: boolean;
   readonly openStdin?: boolean;
@@ -20,8 +20,8 @@ interface Expected {
 }
 
 /**
- * The two methods of docker-modem that this file uses. `buildRequest` sends a request; `buildPayload` turns
- * an answer into a stream, or into an error with its HTTP status.
+ * The two methods of docker-modem, dockerode's HTTP client, that this file uses. `buildRequest` sends a
+ * request; `buildPayload` turns a response into a stream, or into an error with the HTTP status.
  */
 interface Modem {
   buildRequest: (options: RequestOptions, expected: Expected, body: Body, callback: Callback) => void;
@@ -38,8 +38,8 @@ interface Modem {
 }
 
 /**
- * Makes a dockerode client refuse redirects, so that its requests reach only this engine. By default,
- * dockerode follows a redirect to any host, and a connection error at that host ends the process.
+ * Changes a dockerode client so that it refuses redirects, and all its requests reach only this engine. An
+ * unchanged client follows a redirect to any host, and a connection error at that host ends the process.
  */
 export function restrictRequestsToEngine(
   { options: connection, secure }: ReturnType<typeof toConnectionOptions>,

@@ -1,6 +1,6 @@
 import { refuseInvalidImage } from "./refuse-name.ts";
 
-/** Splits `name:tag` into the name, which may contain a port, and the tag. */
+/** Splits the image reference `name:tag` into the name, which may contain a registry's port, and the tag. */
 export function splitImageTag(reference: string): [repository: string, tag: string] {
   refuseInvalidImage(reference);
   const colon = reference.lastIndexOf(":");

@@ -11,7 +11,7 @@ import { translateEngineFailure } from "./translate-failure.ts";
 const settleMs = 10_000;
 const killed = 137;
 const dyingMs = 1_000;
-/** The minimum and maximum interval in milliseconds at which the host polls whether a program has started. */
+/** The minimum and maximum interval in milliseconds between two checks whether a program has started. */
 const shortestMs = 10;
 const maxMs = 200;
 
@@ -23,24 +23,24 @@ export interface StartExecDeps {
 }
 
 /**
- * A program that was started in a running container, and the one connection that carries its input and
- * output.
+ * A program that swarm started in a running container, with the connection that carries the program's input
+ * and output.
  */
 export interface StartedExec extends AsyncDisposable {
   readonly exec: Docker.Exec;
   readonly socket: Duplex;
-  /** The command line of the program, shortened for messages. */
+  /** The program's command line, shortened for error messages. */
   readonly command: string;
-  /** Writes to the program's input. Resolves when the connection can take more bytes. */
+  /** Writes bytes to the program's input. Resolves when the connection can accept more bytes. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Translates the error of a broken connection into a `SwarmError`. */
+  /** Translates an error of the broken connection into a `SwarmError`. */
   translated(error: unknown): unknown;
   exit(): Promise<ExecExit>;
 }
 
 /**
- * Starts a program in a running container. With a terminal, the program's output is one stream without
- * frames.
+ * Starts a program in a running container. If the program gets a terminal, its output is one raw stream,
+ * without Docker's stdout and stderr frames.
  */
 export async function startExec(
   { docker, endpoint, call, gate }: StartExecDeps,
@@ -114,7 +114,7 @@ export async function startExec(
 
 /**
  * Resolves when the engine reports the program's process ID or exit code, or when the connection closes
- * before the program runs.
+ * before the program starts.
  */
 async function hasBegun(
   { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
@@ -128,8 +128,8 @@ async function hasBegun(
 }
 
 /**
- * Resolves when the socket can take more bytes, or closes. The caller learns that the socket closed when it
- * reads the output or the exit code.
+ * Resolves when the socket can accept more bytes, or when it closes. A caller notices a closed socket when
+ * it reads the program's output or exit code.
  */
 function drainedOrClosed(socket: Duplex): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -142,8 +142,8 @@ function drainedOrClosed(socket: Duplex): Promise<void> {
 }
 
 /**
- * Polls the program's exit code, which the engine knows only a moment after it closes the stream. If the
- * container has ended, the engine may never know the exit code.
+ * Polls the engine for the program's exit code, which the engine sets shortly after it closes the output
+ * stream. If the container has ended, the engine may never set the exit code.
  */
 async function exitOf(
   { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
@@ -167,9 +167,9 @@ async function exitOf(
 }
 
 /**
- * Returns the container's state if the container ended together with the program; null if the container still
- * runs. After a kill, polls for a while, because the engine reports the end of programs before the end of
- * their container.
+ * Returns the container's state if the container ended together with the program; null if the container
+ * still runs. After a kill, polls for a while, because the engine reports a program's end before its
+ * container's end.
  */
 async function stateAfter(
   { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },

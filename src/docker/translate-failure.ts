@@ -1,16 +1,16 @@
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Describes a call to the engine for error messages: the call's operation, and the errors for the engine's
- * status codes.
+ * What error messages need about a call to the engine: the operation's name, and the error for each of the
+ * engine's status codes.
  */
 export interface EngineCallDescription {
   readonly operation: string;
-  /** Creates the error if an object does not exist (HTTP 404). */
+  /** Creates the error for a container, image or other object that does not exist (HTTP 404). */
   readonly missing?: () => SwarmError;
-  /** Creates the error if an object's state forbids the operation (HTTP 409). */
+  /** Creates the error for an object whose state forbids the operation (HTTP 409). */
   readonly conflicting?: (reason: string) => SwarmError;
-  /** Creates the error if the engine does not accept the request's content (HTTP 400). */
+  /** Creates the error for a request whose content the engine does not accept (HTTP 400). */
   readonly unacceptable?: (reason: string) => SwarmError;
   readonly signal?: AbortSignal | undefined;
 }
@@ -21,8 +21,8 @@ const silent: readonly string[] = [
 ];
 
 /**
- * Translates a failed call to the engine into a `SwarmError`, by the HTTP status code or the connection's
- * error. If the caller aborted the call, returns the reason of the abort.
+ * Translates the error of a failed engine call into a `SwarmError`, by the HTTP status code or the
+ * connection error. If the caller aborted the call, returns the abort reason instead.
  */
 export function translateEngineFailure(
   endpoint: string,
@@ -45,7 +45,7 @@ export function translateEngineFailure(
   return new SwarmError("ENGINE_FAILED", { operation, reason }, error);
 }
 
-/** Extracts the engine's own error message, without dockerode's prefix. */
+/** Returns the engine's own error message, without the prefix that dockerode adds. */
 export function engineErrorMessage(error: unknown): string {
   const { json, message } = error as { json?: { message?: string } | Buffer; message?: string };
   const own = json && "message" in json ? json.message : undefined;

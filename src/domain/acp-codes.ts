@@ -1,4 +1,6 @@
-/** The side that reports an error code: the adapter in the container, the host, or either of them. */
+/**
+ * The side that reports an error code: the adapter in the container, swarm on the host, or either of them.
+ */
 export type ErrorCodeProducer = "adapter" | "host" | "either";
 
 export type WorkerErrorCode =
@@ -37,7 +39,10 @@ interface ErrorCodeFacts {
   readonly meaning: string;
 }
 
-/** All codes that say why a story or a worker failed. The codes are stable, because users and scripts match them. */
+/**
+ * All error codes that say why a story or a worker failed. The codes never change, because users and scripts
+ * depend on them.
+ */
 export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
   REQUEST_INVALID: {
     by: "adapter",

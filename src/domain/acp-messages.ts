@@ -14,7 +14,7 @@ import type {
   Usage,
 } from "./generated/acp.ts";
 
-/** A message that the adapter in a container sends to the host. */
+/** A message that the adapter in a worker's container sends to swarm on the host. */
 export type AdapterMessage =
   | Hello
   | ProgressUpdate
@@ -25,10 +25,13 @@ export type AdapterMessage =
   | Completion
   | ErrorMessage;
 
-/** A message that the host sends to the adapter in a container. */
+/** A message that swarm on the host sends to the adapter in a worker's container. */
 export type HostMessage = TaskRequest | Credentials | Ack | Cancel | Resumed;
 
-/** An adapter's message with a sequence number. Host and adapter both write such messages to their journals. */
+/**
+ * An adapter's message with a sequence number. The adapter and the host each write such messages to a
+ * journal file of their own.
+ */
 export type JournalledMessage =
   | ProgressUpdate
   | Activity
@@ -37,16 +40,22 @@ export type JournalledMessage =
   | Completion
   | (ErrorMessage & { readonly seq: number });
 
-/** The version of the protocol between host and adapter. Both must use the same version. */
+/** The version of the protocol between the host and the adapter. Both sides must use the same version. */
 export const protocolVersion = "acp/1";
 
-/** The maximum length of a line to the host, in bytes, including the line break. */
+/**
+ * The maximum length of a message from an adapter to the host, which is one line, in bytes including the
+ * line break.
+ */
 export const maxLineBytesToHost: number = 64 * 1024;
-/** The maximum length of a line to the adapter, in bytes, including the line break. */
+/**
+ * The maximum length of a message from the host to an adapter, which is one line, in bytes including the
+ * line break.
+ */
 export const maxLineBytesToAdapter: number = 8 * 1024 * 1024;
 /**
- * The maximum nesting depth of JSON in messages to the host. Valid messages to the host nest at most five
- * levels.
+ * The maximum nesting depth of the JSON in an adapter's message to the host. A valid message needs at most
+ * five levels.
  */
 export const maxJsonDepthToHost = 32;
 
@@ -69,7 +78,10 @@ const hostTypes: ReadonlySet<string> = new Set([
   "resumed",
 ] satisfies HostMessage["type"][]);
 
-/** Returns whether the protocol's schema describes messages of this type, so that they can be validated. */
+/**
+ * Returns whether the protocol's JSON schema has messages of this type, so that swarm can validate such a
+ * message.
+ */
 export function isKnownMessageType(type: string): boolean {
   return adapterTypes.has(type) || hostTypes.has(type);
 }
@@ -80,7 +92,8 @@ export function isAdapterMessage(message: AdapterMessage | HostMessage): message
 }
 
 /**
- * Returns whether an adapter's message has a sequence number, so that both sides write it to their journals.
+ * Returns whether an adapter's message has a sequence number. The adapter and the host write only such
+ * messages to their journals.
  */
 export function isJournalledMessage(message: AdapterMessage): message is JournalledMessage {
   return "seq" in message && message.seq !== undefined;

@@ -2,7 +2,10 @@ import { sanitizeText } from "./clean-text.ts";
 import type { ModelApi } from "./endpoint-words.ts";
 import { needsModelApi } from "./worker-network.ts";
 
-/** An agent as specified by a task file, the settings or a task request. */
+/**
+ * An agent's kind, command and environment variables, as a task file, the settings or a task request specify
+ * them.
+ */
 export interface AgentSpec {
   readonly kind: string;
   readonly command?: readonly string[];
@@ -10,26 +13,37 @@ export interface AgentSpec {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A model provider, with the names of the environment variables for its credentials and its address. */
+/**
+ * A model provider such as Anthropic, with the names of the environment variables that hold its credentials
+ * and its address.
+ */
 export interface ModelProvider {
   readonly name: ModelApi;
-  /** The variable with the base URL of the provider's API. `plainVariables` contains this variable, too. */
+  /**
+   * The name of the variable with the base URL of the provider's API. `plainVariables` contains this name,
+   * too.
+   */
   readonly address: string;
   /**
-   * Variables with a credential, in the agents' own order of preference. swarm uses the first one that is set.
+   * The names of variables with a credential, in the order in which the provider's agents prefer them. swarm
+   * uses the first variable that is set.
    */
   readonly secretVariables: readonly string[];
   /**
-   * Variables without a secret, such as the address. An agent receives them only together with a credential.
+   * The names of variables without a secret, such as the address. An agent receives these variables only
+   * together with a credential.
    */
   readonly plainVariables: readonly string[];
-  /** Variables that a trusted task file may set instead of a credential, for example to use Amazon Bedrock. */
+  /**
+   * The names of variables that a trusted task file may set instead of a credential, for example to use
+   * Amazon Bedrock.
+   */
   readonly alternativeVariables?: readonly string[];
 }
 
 interface KnownAgent {
   readonly providers: readonly ModelProvider[];
-  /** The agent's key in `agentPackages`, the list of agents that the base image can contain. */
+  /** The agent's key in `agentPackages`, the list of the agents' npm packages for the base image. */
   readonly inImage: string;
 }
 
@@ -52,8 +66,8 @@ const google: ModelProvider = {
 const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
 /**
- * Known programs that speak the Agent Client Protocol, by bare name. A path never matches, because any
- * program could be at the path.
+ * Known agent programs that speak the Agent Client Protocol, by their names without a folder. A command with
+ * a path never matches, because the path could hold any program.
  */
 const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   "claude-agent-acp": { providers: [anthropic], inImage: "claude-acp" },
@@ -69,18 +83,20 @@ const acpPrograms: Readonly<Record<string, KnownAgent>> = {
   },
 };
 
-/** The names of the variables that an agent receives from the user's environment. */
+/** The names of the environment variables that swarm passes from the user's environment to an agent. */
 export interface AgentVariables {
   readonly agent: string;
   readonly variables: readonly string[];
-  /** The credential variables of which the user must set one; empty if no credential is missing. */
+  /**
+   * The names of the credential variables of which the user must set one; empty if no credential is missing.
+   */
   readonly missing: readonly string[];
 }
 
 /**
- * Finds the variables that an agent receives from the user's environment: only those in the tables of
- * providers. Returns null if the agent calls no model. If the task file sets a credential for the agent, the
- * agent receives none of the user's variables.
+ * Finds the variables that swarm passes from the user's environment to an agent: only the variables of the
+ * model providers that the agent calls. Returns null if the agent calls no model. If the task file sets a
+ * credential for the agent, swarm passes no variables.
  */
 export function findAgentVariables(
   agent: AgentSpec,
@@ -98,8 +114,8 @@ export function findAgentVariables(
 }
 
 /**
- * Returns the providers that an agent calls with the user's credentials. The list is empty if the agent's
- * task file sets a credential.
+ * Returns the model providers that an agent calls with the user's credentials. The list is empty if the
+ * agent's task file sets a credential.
  */
 export function modelProvidersOf(agent: AgentSpec): readonly ModelProvider[] {
   if (!needsModelApi(agent.kind)) return [];
@@ -111,13 +127,16 @@ export function modelProvidersOf(agent: AgentSpec): readonly ModelProvider[] {
   return own.some((variable) => agent.env?.[variable]) ? [] : providers;
 }
 
-/** Returns an agent's name for messages. For the kind `acp` it includes the program, which tells such agents apart. */
+/** Returns an agent's name for messages. For an agent of the kind `acp`, the name includes its program. */
 export function agentDisplayName({ kind, command }: AgentSpec): string {
   const program = kind === "acp" ? command?.[0] : undefined;
   return program === undefined ? kind : `${kind} ${sanitizeText(program, 100)}`;
 }
 
-/** Returns the variables of each agent that calls a model, without duplicates. */
+/**
+ * Returns, for each agent that calls a model, the names of the variables that the agent receives. Agents
+ * with equal results are listed once.
+ */
 export function findVariablesOfAgents(
   agents: readonly AgentSpec[],
   isSet: (name: string) => boolean,
@@ -126,7 +145,9 @@ export function findVariablesOfAgents(
   return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()];
 }
 
-/** Returns the variables that an agent receives, with their values from `env`; null if there are none. */
+/**
+ * Returns the names and values of the variables that an agent receives from `env`; null if there are none.
+ */
 export function agentVariableValues(
   agent: AgentSpec,
   env: Readonly<Record<string, string | undefined>>,
@@ -137,13 +158,16 @@ export function agentVariableValues(
 }
 
 /**
- * Returns the key in `agentPackages` of an agent's package; null if swarm does not know the agent's program.
+ * Returns the key of an agent's package in `agentPackages`; null if swarm does not know the agent's program.
  */
 export function findAgentPackageKey(agent: AgentSpec): string | null {
   return knownAgent(agent)?.inImage ?? null;
 }
 
-/** Describes the variables that an agent receives. The user reads the text before anything starts. */
+/**
+ * Describes which of the user's variables an agent receives. swarm shows this text to the user before any
+ * worker starts.
+ */
 export function describeCredentials({
   agent,
   variables,

@@ -6,13 +6,16 @@ import { findNetworkWarning } from "./worker-network.ts";
 
 export type AgentAccessSettings = EndpointSettings & Pick<Settings, "network" | "allow">;
 
-/** The network access of agents and the credentials that they use, as shown to the user before a start. */
+/** What swarm shows to the user before workers start: the agents' network access and credentials. */
 export interface AgentAccessReport {
-  /** Lines that the user reads before anything starts. They contain names and addresses, but no secrets. */
+  /** Lines of text that swarm shows to the user. They contain names and addresses, but no secrets. */
   readonly lines: readonly string[];
-  /** Agents without a credential, each with the variables of which the user must set one. */
+  /** The agents that lack a credential, each with the variables of which the user must set one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** Invalid addresses in environment variables, each as the facts of an INVALID_VALUE error. */
+  /**
+   * The environment variables with an invalid address. Each entry holds the details for an INVALID_VALUE
+   * error.
+   */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -21,8 +24,8 @@ export interface AgentAccessReport {
 }
 
 /**
- * Finds the network access and the credentials of agents. `allowed` has the hosts and presets that their task files
- * allow in addition to the settings.
+ * Collects the network access and the credentials of the given agents. `allowed` lists the hosts and presets
+ * that the task files allow in addition to the settings.
  */
 export function createAgentAccessReport(
   agents: readonly AgentSpec[],
@@ -47,7 +50,10 @@ export function createAgentAccessReport(
   };
 }
 
-/** Describes the hosts and presets that `--allow`, settings and task files allow in addition to model APIs. */
+/**
+ * Describes the hosts and presets that the user allows, in addition to model APIs, through `--allow`,
+ * settings and task files.
+ */
 function describeAllowed(words: readonly string[]): string[] {
   const shown = words.flatMap((word) => {
     const preset = Object.hasOwn(egressPresets, word) ? egressPresets[word] : undefined;
@@ -59,7 +65,7 @@ function describeAllowed(words: readonly string[]): string[] {
     : [`in addition to model APIs, the gateway allows: ${[...new Set(shown)].join(", ")}`];
 }
 
-/** Describes to the user how sandboxes connect to the gateway. */
+/** Describes to the user over which connection sandboxes reach the gateway. */
 export function describeGatewayTransport(transport: "socket" | "network"): string {
   return transport === "socket"
     ? "sandboxes have no network and reach the gateway through a shared socket"

@@ -6,27 +6,33 @@ import {
   type CommandSpendingKind,
 } from "./approved-commands.ts";
 
-/** The decision of the hook in Claude Code about a command line that an agent wants to run. */
+/** The decision of swarm's hook in Claude Code about a shell command that an agent wants to run. */
 export type CommandVerdict =
-  /** An approved command of swarm. The caller still checks the task files, and the budget if the command spends money. */
+  /**
+   * An approved swarm command. The caller must still check the command's task files and, if the command
+   * spends money, the budget.
+   */
   | {
       readonly kind: "allow";
       readonly taskFiles: readonly string[];
       readonly spends: CommandSpendingKind | null;
     }
-  /** A dangerous command: Claude Code asks the user, even if the user's permission rules allow the command. */
+  /**
+   * A dangerous command. Claude Code asks the user, even if the user's permission rules allow the command.
+   */
   | { readonly kind: "ask"; readonly why: string }
-  /** A command that the hook does not judge: Claude Code decides as if there were no hook. */
+  /** A command about which the hook decides nothing. Claude Code decides as if the hook did not exist. */
   | { readonly kind: "silent"; readonly why: string };
 
 const maxLength = 2_000;
 
-/** The characters that an approved command may contain. No shell gives any of them a special meaning. */
+/** The characters that an approved command may contain. No shell treats any of them specially. */
 const plain = /^[A-Za-z0-9_./:=@, -]+$/;
 
 /**
- * Judges a command line. Allows only a line that as a whole parses as an approved command of swarm, because a
- * search for dangerous parts would miss some. `programs` are the absolute paths of the installed `swarm`.
+ * Decides whether an agent may run a shell command. Approves a command only if its whole text parses as an
+ * approved swarm command, because a search for dangerous parts would miss some. `programs` are the absolute
+ * paths of the installed `swarm`.
  */
 export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
@@ -68,15 +74,15 @@ function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly st
 }
 
 /**
- * The search for dangerous actions reads at most this many characters of a command. To the rest, only the
- * user's own permission rules apply.
+ * The maximum number of characters of a command that swarm searches for dangerous actions. Only the user's
+ * own permission rules apply to the rest of the command.
  */
 const maxSearched = 20_000;
 
 /**
- * Returns a dangerous action in a command, such as starting a privileged container, or null. A search is
- * enough here, because a false alarm only asks the user once more. Each search takes linear time, because the
- * command is untrusted.
+ * Returns a description of a dangerous action in a command, such as starting a privileged container, or
+ * null. A text search is enough, because a false alarm only makes Claude Code ask the user. Each search
+ * takes linear time, because the command is untrusted.
  */
 function dangerIn(command: string): string | null {
   const text = command.slice(0, maxSearched);

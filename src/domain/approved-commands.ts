@@ -1,4 +1,4 @@
-/** The kind of an argument on a command line. `argumentPatterns` has the pattern of each kind. */
+/** The kind of a command-line argument. `argumentPatterns` has a regular expression for each kind. */
 export type ArgumentKind =
   | "task file"
   | "worker"
@@ -10,17 +10,20 @@ export type ArgumentKind =
   | "swarm id";
 
 /**
- * How a command spends money on models: `begins` starts a new swarm, `goes on` continues the current swarm.
- * Claude Code asks the user about such a command, unless the user's own settings set a budget.
+ * How a swarm command spends money on models: `begins` starts a new swarm, `goes on` continues the current
+ * one. Claude Code asks the user before such a command, unless the user's own settings set a budget.
  */
 export type CommandSpendingKind = "begins" | "goes on";
 
-/** The flags and arguments of a command that an agent may run without the user's consent. */
+/** The flags and arguments of a swarm command that an agent may run without the user's consent. */
 export interface ApprovedCommand {
   readonly spends?: CommandSpendingKind;
-  /** The kind of the arguments that are not flags, with their minimum and maximum number; null if there are none. */
+  /**
+   * The kind of the arguments that are not flags, with their minimum and maximum number; null if the command
+   * takes none.
+   */
   readonly words: { readonly kind: ArgumentKind; readonly least: number; readonly most: number } | null;
-  /** The allowed flags, each with the kind of its value, or with null if the flag has no value. */
+  /** The allowed flags. Each flag is mapped to the kind of its value, or to null if it takes no value. */
   readonly flags: Readonly<Record<string, ArgumentKind | null>>;
 }
 
@@ -33,9 +36,8 @@ const policy = { "--fail-fast": null, "--max-attempts": "few", "--parallel": "fe
 const detach = { "-d": null, "--detach": null };
 
 /**
- * The commands that an agent may run without the user's consent: those that swarm's slash commands and skill
- * need. Claude Code asks the user about all other commands, for example those that give a sandbox more
- * rights, spend more than agreed or discard work.
+ * The swarm commands that an agent may run without the user's consent. They are the commands that swarm's
+ * slash commands and skill need; none gives a sandbox more rights, spends more than agreed or discards work.
  */
 export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },
@@ -63,7 +65,7 @@ export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
   version: { words: null, flags: json },
 };
 
-/** The pattern of each kind of argument. A pattern matches the whole argument. */
+/** The regular expression for each kind of argument. It must match the whole argument. */
 export const argumentPatterns: Readonly<Record<ArgumentKind, RegExp>> = {
   "task file": /^\.aimi\/tasks\/[A-Za-z0-9][A-Za-z0-9._-]{0,200}-tasks\.json$/,
   worker: /^(?:@(?:failed|running|all)|[a-z0-9][a-z0-9-]{0,99})$/,

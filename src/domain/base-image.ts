@@ -1,10 +1,13 @@
 /** The name of the base image that swarm builds for its sandboxes. */
 export const baseImage = "aimi-sandbox:base";
-/** The name of the image that holds only the root filesystem of the base image, before swarm adds anything. */
+/**
+ * The name of the image that contains only the root filesystem of the base image, without swarm's additions.
+ */
 export const rootFilesystemImage = "aimi-sandbox:root";
 
 /**
- * The image that swarm pulls as root filesystem. If no registry answers, swarm makes a root filesystem from Debian packages.
+ * The registry image that swarm pulls as the base image's root filesystem. If no registry answers, swarm
+ * builds a root filesystem from Debian packages.
  */
 export const registryRootFilesystemImage = "ubuntu:24.04";
 export const debianRelease = "bookworm";
@@ -13,7 +16,8 @@ export const nodeVersion = "24.21.0";
 export const npmVersion = "11.21.2";
 
 /**
- * The npm packages of the agents that the base image can contain, in the versions that swarm was tested with.
+ * The npm packages of the agents that the base image can contain, in the versions with which swarm was
+ * tested.
  */
 export const agentPackages: Readonly<Record<string, string>> = {
   claude: "@anthropic-ai/claude-code@2.1.326",

@@ -1,6 +1,6 @@
 /**
- * Collects a text of any length, but stores at most `limit` characters: half from the text's beginning, half
- * from its end.
+ * Collects text that arrives in parts, and stores at most `limit` characters: the first half of the limit
+ * from the text's beginning, the rest from its end.
  */
 export class BoundedText {
   readonly #limit: number;
@@ -19,8 +19,8 @@ export class BoundedText {
   }
 
   /**
-   * Returns the whole text if it is within the limit. Otherwise returns its beginning and its end, with a line between
-   * them that states how many characters are missing.
+   * Returns the text unchanged if it is within the limit. Otherwise returns the text's beginning and end,
+   * and between them a line with the number of omitted characters.
    */
   finish(): { readonly text: string; readonly isCut: boolean; readonly length: number } {
     this.#take(this.#decoder.decode());
@@ -49,7 +49,9 @@ export class BoundedText {
   }
 }
 
-/** Returns the last `count` characters of a text. For 0, `slice(-0)` would return the whole text. */
+/**
+ * Returns the last `count` characters of a text. If `count` is 0, returns an empty text, unlike `slice(-0)`.
+ */
 function lastOf(text: string, count: number): string {
   return count === 0 ? "" : text.slice(-count);
 }

@@ -1,8 +1,8 @@
 import { hasControlCharacters } from "./clean-text.ts";
 
 /**
- * Returns whether git accepts a branch name (as `git check-ref-format --branch` does) and no program reads it as a flag.
- * A test compares the answers with git's own answers for thousands of names.
+ * Returns whether git accepts a name as a branch name (as `git check-ref-format --branch` does), and no
+ * program would read the name as a flag. A test compares thousands of results with git's own.
  */
 export function isBranchName(name: string): boolean {
   if (name === "" || name === "@" || name === "HEAD" || name.startsWith("-")) return false;
@@ -13,8 +13,8 @@ export function isBranchName(name: string): boolean {
 }
 
 /**
- * Names that git resolves to its own refs before it looks for branches. They are in lower case, to be
- * compared with names in lower case: some file systems ignore case.
+ * Names that git resolves to refs of its own, such as `head`, before it looks for branches. The names are in
+ * lower case, and are compared without regard to case, because some file systems ignore case.
  */
 const gitsOwn: ReadonlySet<string> = new Set([
   ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
@@ -22,21 +22,24 @@ const gitsOwn: ReadonlySet<string> = new Set([
   ...["notes_merge_ref", "notes_merge_partial"],
 ]);
 
-/** Folders in which git looks for other refs. A branch name that begins with one of them would be ambiguous. */
+/**
+ * The folders in which git looks for refs other than branches. A branch name that begins with such a folder
+ * would be ambiguous.
+ */
 const gitsFolders: ReadonlySet<string> = new Set([
   ...["refs", "heads", "tags", "remotes", "notes", "bisect", "replace", "rewritten"],
   ...["worktree", "worktrees", "main-worktree"],
 ]);
 
 /**
- * The name that `git clone` gives to the remote. swarm creates no branch below this name, even if the
- * repository has no remote yet.
+ * The name that `git clone` gives to the remote. swarm creates no branch whose name begins with this name
+ * and a slash, even if the repository has no remote yet.
  */
 const usualRemote = "origin";
 
 /**
- * Returns why swarm cannot put results on a branch of this name, or null if it can. Git must accept the name
- * and must resolve the name only to the branch.
+ * Returns why swarm cannot put merged results on a branch of this name, or null if it can. Git must accept
+ * the name, and must not resolve the name to any other ref.
  */
 export function findBranchProblem(name: string, remotes: readonly string[]): string | null {
   if (!isBranchName(name)) return "is not a name that git accepts for a branch";
@@ -55,13 +58,13 @@ export function findBranchProblem(name: string, remotes: readonly string[]): str
     : `begins with the name of the remote ${remote}, and would hide that remote's branches`;
 }
 
-/** The hint in error messages about a branch name. */
+/** The hint that swarm shows in error messages about an unsuitable branch name. */
 export const branchNameHint =
   "Use letters, digits, `-`, `_`, `.` and `/`, and begin the name with a word that git does not reserve, for example feat/login.";
 
 /**
- * Returns whether two branch names are equal, or one is a parent path of the other (`a`, `a/b`). Git cannot
- * store both.
+ * Returns whether two branch names are equal, or one is a parent path of the other (`a` and `a/b`). Git
+ * cannot store both branches.
  */
 export function branchNamesClash(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}/`) || other.startsWith(`${one}/`);

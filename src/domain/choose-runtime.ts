@@ -5,7 +5,7 @@ import {
   type RuntimeIsolation,
 } from "./isolation.ts";
 
-/** The measured isolation of a container runtime, or the reason why the measurement failed. */
+/** The result of measuring a container runtime's isolation, or the reason why the measurement failed. */
 export type IsolationMeasurement =
   | { readonly kind: "measured"; readonly found: RuntimeIsolation }
   | { readonly kind: "failed"; readonly reason: string };
@@ -16,17 +16,15 @@ export type RuntimeChoice =
       readonly runtime: string;
       readonly level: IsolationLevel;
       readonly evidence: string;
-      /**
-       * The runtimes that `order` has before the chosen runtime and that were rejected, each with the reason.
-       */
+      /** The runtimes that were tried before the chosen one and rejected, each with the reason. */
       readonly rejectedRuntimes: readonly string[];
     }
   | { readonly kind: "none"; readonly found: readonly string[] };
 
 /**
- * Chooses the first container runtime in `order` that has the isolation `wanted` and in which all of an
- * agent's tools work. If there is none and the user demands a level, some tools may fail. A runtime with a
- * false name or with missing confinement is never chosen.
+ * Chooses the first container runtime in `order` that has at least the isolation level `wanted` and in which
+ * all tools of an agent work. If there is none and the user demands a level, the tools need not all work.
+ * Never chooses a runtime that has a false name or lacks confinement.
  */
 export function chooseRuntime(
   wanted: "auto" | IsolationLevel,

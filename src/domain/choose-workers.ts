@@ -9,9 +9,9 @@ const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {
 };
 
 /**
- * Finds the workers that a command's arguments name, in the order of the swarm's workers. An argument is a
- * worker's slug, an unambiguous prefix of a slug, a container's name, or one of `@failed`, `@running` and
- * `@all`. Any other argument throws.
+ * Finds the workers that a command's arguments name, in the order in which the swarm lists its workers. An
+ * argument is a worker's slug, an unambiguous prefix of a slug, a container's name, or one of `@failed`,
+ * `@running` and `@all`. Any other argument throws.
  */
 export function findWorkersByArguments(
   { containers }: SwarmState,
@@ -21,9 +21,7 @@ export function findWorkersByArguments(
   return containers.filter((record) => chosen.has(record));
 }
 
-/**
- * Finds the single worker that an argument of a command names; throws if the argument names none or several.
- */
+/** Finds the worker that a command's argument names. Throws if the argument names no worker or several. */
 export function findWorkerByArgument(state: SwarmState, word: string): ContainerRecord {
   const [record, another] = findWorkersByArguments(state, [word]);
   if (record && !another) return record;

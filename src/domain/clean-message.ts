@@ -1,15 +1,24 @@
 import { hasNoHiddenCharacters, sanitizeLines, sanitizeText } from "./clean-text.ts";
 import type { AcpMessage } from "./generated/acp.ts";
 
-/** The names of fields whose text may have several lines. The text of all other fields becomes one line. */
+/**
+ * The names of the message fields whose text may have several lines. swarm joins the text of every other
+ * field into one line.
+ */
 const manyLines: ReadonlySet<string> = new Set(["output", "message"]);
 
-/** Removes deceptive characters and terminal control sequences from a message, so that its texts are safe to show. */
+/**
+ * Makes the texts of a message safe to show: removes terminal control sequences, and characters that hide or
+ * reorder text.
+ */
 export function sanitizeMessage<Message extends AcpMessage>(message: Message): Message {
   return cleanValue(message, "") as Message;
 }
 
-/** Cleans the texts in a value. Returns the same object if nothing changes, as in nearly every message. */
+/**
+ * Makes all texts in a value safe to show. Returns the given object itself if nothing changes, which is the
+ * usual case.
+ */
 function cleanValue(value: unknown, field: string): unknown {
   if (typeof value === "string") return cleanString(value, manyLines.has(field));
   if (typeof value !== "object" || value === null) return value;

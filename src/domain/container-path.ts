@@ -1,9 +1,9 @@
 import { SwarmError } from "./errors.ts";
 
 /**
- * Resolves a path to an absolute path in the container, and throws PATH_REFUSED if the path leads out of its
- * root. With `absolute`, the root is the container's `/`. Otherwise, the root is the working folder, even for
- * a path such as `/x`.
+ * Converts a path into an absolute path in the container. If `absolute` is true, a leading `/` means the
+ * container's root; otherwise it means the working folder. Throws PATH_REFUSED if `..` leads out of that
+ * folder, or if the path is malformed.
  */
 export function resolveContainerPath(
   workdir: string,

@@ -3,8 +3,9 @@ import type { ContainerStatus } from "./generated/swarm-state.ts";
 export type { ContainerStatus };
 
 /**
- * The allowed transitions from each status. `through running`: one write makes two transitions, to `running`
- * and then to the new status. `onto`: only `retry --onto` may make the transition.
+ * The allowed changes of a worker's status, by the old status. With `through running`, one write to the
+ * state file makes two changes: first to `running`, then to the new status. With `onto`, only the command
+ * `retry --onto` may make the change.
  */
 const transitions: Readonly<
   Record<ContainerStatus, Partial<Record<ContainerStatus, "yes" | "through running" | "onto">>>
@@ -25,8 +26,8 @@ export const containerStatuses: readonly ContainerStatus[] = [
 ];
 
 /**
- * Returns whether a worker's record may change from one status to another. `onto` is true for `retry --onto`,
- * the only command that changes the status `completed`.
+ * Returns whether a worker's record may change from the first status to the second. `onto` must be true for
+ * the command `retry --onto`, the only one that changes the status `completed`.
  */
 export function canChangeStatus(
   from: ContainerStatus,
@@ -38,13 +39,13 @@ export function canChangeStatus(
   return kind === "onto" ? onto : kind !== undefined;
 }
 
-/** Returns the statuses to which a worker's record may change next, for the hint of an error. */
+/** Returns the statuses to which a worker's record may change next. Error messages list them as a hint. */
 export function nextStatuses(from: ContainerStatus): ContainerStatus[] {
   return containerStatuses.filter((to) => to !== from && canChangeStatus(from, to));
 }
 
 /**
- * Returns whether the status is final for the worker's attempt. Only a further attempt changes a final
+ * Returns whether a status is final for a worker's present attempt. Only a new attempt changes a final
  * status.
  */
 export function isTerminalStatus(status: ContainerStatus): boolean {

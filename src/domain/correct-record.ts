@@ -4,8 +4,8 @@ import type { Correction } from "./reconcile.ts";
 import { withReplacedRecord, withStatus } from "./swarm-state.ts";
 
 /**
- * Applies a correction to its container's record. Returns the state unchanged if the record has changed since
- * the correction was decided, or if the correction needs more than a change of the record.
+ * Applies a correction to the record of its container in the swarm's state. Returns the state unchanged if
+ * the record has changed in the meantime, or if the correction also requires an action outside the record.
  */
 export function applyCorrection(
   state: SwarmState,
@@ -45,7 +45,10 @@ export function applyCorrection(
   }
 }
 
-/** Applies all corrections that only change a record. Returns the new state, and the corrections that changed it. */
+/**
+ * Applies all corrections that only change records in the state. Returns the new state and the applied
+ * corrections.
+ */
 export function applyCorrections(
   state: SwarmState,
   corrections: readonly Correction[],

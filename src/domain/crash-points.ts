@@ -1,6 +1,7 @@
 /**
- * The points at which tests kill an owner, the process that runs a swarm, and check that nothing is lost.
- * They are in the order in which the owner reaches them. Outside tests, they do nothing.
+ * The crash points: places in the owner, the process that runs a swarm, at which tests kill it and check
+ * that nothing is lost. They are listed in the order in which the owner reaches them. Outside tests, they
+ * have no effect.
  */
 export const crashPoints = [
   "before-state-init",
@@ -25,7 +26,7 @@ export const crashPoints = [
   "before-owner-release",
 ] as const;
 
-/** The crash points of a process that merges the results of a swarm. */
+/** The crash points of the process that runs `swarm merge`. */
 export const mergeCrashPoints = [
   "merge-begun",
   "mid-check",
@@ -34,7 +35,7 @@ export const mergeCrashPoints = [
   "after-merge-publish",
 ] as const;
 
-/** The crash points of an owner that repeats the checks of results in fresh sandboxes. */
+/** The crash points of an owner while it checks workers' results again in fresh sandboxes. */
 export const proofCrashPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
 export type CrashPoint =
@@ -42,8 +43,8 @@ export type CrashPoint =
   | (typeof mergeCrashPoints)[number]
   | (typeof proofCrashPoints)[number];
 
-/** A function that the process calls at each crash point. */
+/** A function that a process calls at each crash point. */
 export type CrashHook = (point: CrashPoint) => void;
 
-/** The hook outside tests, which does nothing. */
+/** The function for crash points outside tests, which does nothing. */
 export const noCrashHook: CrashHook = () => {};

@@ -3,7 +3,7 @@ import type { Settings } from "./settings.ts";
 
 export type DefaultAgentSettings = Pick<Settings, "agent" | "agentCommand">;
 
-/** Returns the agent that the settings choose for tasks that name no agent. */
+/** Returns the default agent from the settings, for tasks that name no agent. */
 export function defaultAgentFromSettings({ agent: kind, agentCommand }: DefaultAgentSettings): AgentChoice {
   const [script] = agentCommand;
   if (kind === "claude" || script === undefined) return { kind };
@@ -11,7 +11,8 @@ export function defaultAgentFromSettings({ agent: kind, agentCommand }: DefaultA
 }
 
 /**
- * Returns what the settings lack to define the agent for tasks that name no agent; null if they lack nothing.
+ * Describes what is missing in the settings of the default agent, which runs the tasks that name no agent.
+ * Returns null if nothing is missing.
  */
 export function findAgentProblem({ agent: kind, agentCommand }: DefaultAgentSettings): string | null {
   if (kind === "script" && agentCommand.length !== 1)

@@ -2,7 +2,10 @@ import { sanitizeText } from "./clean-text.ts";
 import { formatCount } from "./count-of.ts";
 import type { DeniedRequest } from "./generated/swarm-state.ts";
 
-/** Describes a worker's request that the gateway denied, with the reason or the flag that would allow the request. */
+/**
+ * Describes a network request that the gateway denied to a worker, with the reason or with the flag that
+ * would allow it.
+ */
 export function describeDeniedRequest(denied: DeniedRequest): string {
   const what = sanitizeText(denied.what, 200);
   const often = denied.times > 1 ? `, ${formatCount(denied.times, "time")}` : "";
@@ -10,7 +13,7 @@ export function describeDeniedRequest(denied: DeniedRequest): string {
   return `was denied ${what}${often}${flag === null ? whyWords(denied) : `; ${flag} allows this request`}`;
 }
 
-/** Returns the flag that would allow a denied request; null if no flag would. */
+/** Returns the command-line flag that would allow a denied network request; null if no flag would. */
 export function findAllowingFlag({ what, why }: Pick<DeniedRequest, "what" | "why">): string | null {
   if (why !== "not-allowed") return null;
   const [, host] = /^(?:CONNECT )?([a-z0-9.-]+\.[a-z][a-z0-9-]*:\d{1,5})$/i.exec(what) ?? [];

@@ -17,8 +17,8 @@ export type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 export { manifestPaths } from "./dependencies/manifest-tree.ts";
 
 /**
- * The detectors of dependency layers. If several detectors find a layer for a folder, the layers have this
- * order.
+ * The functions that find dependency layers, one for each kind of project. If several of them find a layer
+ * for the same folder, the layers have this order.
  */
 const detectors = [
   findJavascriptLayers,
@@ -32,8 +32,8 @@ const detectors = [
 const maxShown = 100;
 
 /**
- * Finds the dependency layers of a project's image from the files that a commit tracks. `leftOut` lists files and folders
- * that get no layer, each with the reason.
+ * Finds the dependency layers of a project's image from the files of a commit. `leftOut` lists the files and
+ * folders that get no layer, each with the reason.
  */
 export function findDependencyLayers(
   commit: CommitFiles,

@@ -2,8 +2,8 @@ import { compilePathPattern } from "./path-pattern.ts";
 import { normalizePath } from "./tree-path.ts";
 
 /**
- * Returns a function that tells whether a `.dockerignore` excludes a path. As in Docker, the last line that matches the
- * path or a folder above it decides.
+ * Returns a function that tells whether the given text of a `.dockerignore` excludes a path. As in Docker,
+ * the last line that matches the path or one of its parent folders decides.
  */
 export function compileDockerIgnore(text: string): (path: string) => boolean {
   const rules = text

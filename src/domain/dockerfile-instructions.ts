@@ -1,4 +1,4 @@
-/** One instruction of a Dockerfile, with the numbers of its first and last line, counted from 0. */
+/** One instruction of a Dockerfile. Its first and last line are numbered from 0. */
 export interface Instruction {
   readonly name: string;
   readonly argument: string;
@@ -7,8 +7,8 @@ export interface Instruction {
 }
 
 /**
- * Parses a Dockerfile, as Docker does, into instructions and the escape character that continues lines. The body of a
- * here-document belongs to the instruction that begins it.
+ * Parses a Dockerfile into its instructions, as Docker does, and also returns the escape character that
+ * continues lines. A here-document is part of the instruction that starts it.
  */
 export function readInstructions(text: string): { instructions: Instruction[]; continuation: "\\" | "`" } {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
@@ -35,7 +35,7 @@ export function readInstructions(text: string): { instructions: Instruction[]; c
 }
 
 /**
- * Returns the escape character of a Dockerfile, which the directive `escape` can set. Docker accepts
+ * Returns the escape character of a Dockerfile, which the parser directive `escape` can set. Docker accepts
  * directives only at the top of the file, before all comments and empty lines.
  */
 function readEscape(lines: readonly string[]): "\\" | "`" {
@@ -52,7 +52,7 @@ function isSkipped(line: string | undefined): boolean {
   return trimmed === "" || trimmed.startsWith("#");
 }
 
-/** Joins the lines of a continued instruction, and skips comments and empty lines between these lines. */
+/** Joins the lines of an instruction that has several lines. Skips comments and empty lines between them. */
 function joinContinued(
   lines: readonly string[],
   start: number,
@@ -72,8 +72,8 @@ function joinContinued(
 }
 
 /**
- * Returns the number of the line after an instruction's last here-document. Ignores a here-document that has
- * no end marker.
+ * Returns the number of the first line after all here-documents of an instruction. Ignores a here-document
+ * without an end marker.
  */
 function skipHereDocuments(lines: readonly string[], start: number, name: string, argument: string): number {
   if (!/^(?:RUN|COPY|ADD|ONBUILD)$/i.test(name)) return start;

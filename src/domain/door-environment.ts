@@ -1,19 +1,22 @@
 import type { AgentSpec } from "./agent-credentials.ts";
 
-/** A model endpoint that the gateway offers to a worker. */
+/** A model API that the gateway offers to a worker under a name. */
 export interface GatewayEndpoint {
   readonly name: string;
   readonly api: "anthropic" | "openai" | "google" | null;
 }
 
-/** One worker's network access through the gateway. */
+/** How one worker reaches model APIs and other servers through the gateway. */
 export interface GatewayAccess {
-  /** The gateway's base URL as the sandbox sees it, without a slash at the end. */
+  /** The gateway's base URL for requests from the sandbox, without a slash at the end. */
   readonly url: string;
-  /** The worker's own token, of letters, digits, `-` and `_`. No server but the gateway accepts the token. */
+  /**
+   * The token with which the worker authenticates at the gateway. It consists of letters, digits, `-` and
+   * `_`, and no other server accepts it.
+   */
   readonly token: string;
   readonly endpoints: readonly GatewayEndpoint[];
-  /** The registries that the worker reads through the gateway: `npm`, `go` or `github`. */
+  /** The names of the registries that the worker may read through the gateway: `npm`, `go` or `github`. */
   readonly mirrors: readonly string[];
 }
 
@@ -21,15 +24,16 @@ type Variables = Readonly<Record<string, string>>;
 type Api = NonNullable<GatewayEndpoint["api"]>;
 
 /**
- * Returns the environment variables that direct an agent and its tools to the gateway. None holds a real key.
+ * Returns the environment variables that make an agent and its tools send their requests to the gateway.
+ * None of them contains a real API key.
  */
 export function gatewayEnvironment(agent: AgentSpec, access: GatewayAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
 /**
- * The variables of known agent programs, by bare name. A path never matches, because any program could be at
- * the path.
+ * Functions that return the environment variables for known agent programs, by the program's name without a
+ * folder. A command with a path never matches, because the path could hold any program.
  */
 const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
   claude: claudeVariables,
@@ -52,9 +56,9 @@ function programOf({ kind, command }: AgentSpec): string {
 }
 
 /**
- * Returns the variables for Claude Code, which treats the gateway's token in ANTHROPIC_AUTH_TOKEN like an API
- * key. It would ask its user about an unknown API key. With a subscription's token, it would expect the real
- * API and call more of that API.
+ * Returns the environment variables for Claude Code. They pass the gateway's token in ANTHROPIC_AUTH_TOKEN,
+ * because Claude Code would ask the user about an unknown API key. If the token were passed as a
+ * subscription's token, Claude Code would expect the real API and send more requests.
  */
 function claudeVariables(access: GatewayAccess): Variables {
   const address = addressOf("anthropic", access);
@@ -70,8 +74,8 @@ function claudeVariables(access: GatewayAccess): Variables {
 const codexKey = "OPENAI_API_KEY";
 
 /**
- * Returns the variables for Codex, which has no variable for the API's address. `codex-acp`, which connects
- * Codex to the Agent Client Protocol, reads the address from CODEX_CONFIG.
+ * Returns the environment variables for Codex. No variable sets the API's address for Codex itself, but
+ * `codex-acp`, its adapter for the Agent Client Protocol, reads the address from CODEX_CONFIG.
  */
 function codexVariables(access: GatewayAccess): Variables {
   const provider = codexProvider(access);
@@ -81,8 +85,8 @@ function codexVariables(access: GatewayAccess): Variables {
 }
 
 /**
- * Describes the gateway to Codex as a provider named `aimi`. With the built-in provider `openai`, Codex would
- * demand a login and first try a WebSocket.
+ * Returns the settings that make the gateway a model provider named `aimi` in Codex. With the built-in
+ * provider `openai`, Codex would demand a login and first try a WebSocket.
  */
 function codexProvider(access: GatewayAccess): Variables | null {
   const address = addressOf("openai", access);
@@ -98,7 +102,10 @@ function geminiVariables(access: GatewayAccess): Variables {
 
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
 
-/** Gives opencode a list of providers: without a list, opencode would call the models of its own makers. */
+/**
+ * Returns the environment variables for opencode, with a list of model providers. Without the list, opencode
+ * would call the models of its own vendor.
+ */
 function opencodeVariables(access: GatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
@@ -113,8 +120,8 @@ function opencodeVariables(access: GatewayAccess): Variables {
 }
 
 /**
- * Returns the variables for a program that swarm does not know: the usual variables of each API, and a URL
- * and a key for each endpoint whose name differs from the API's name.
+ * Returns the environment variables for an agent program that swarm does not know. They are the usual
+ * variables of each API, and a URL and a key for each endpoint whose name differs from its API's name.
  */
 function commonVariables(access: GatewayAccess): Variables {
   const { url, token, endpoints } = access;
@@ -142,8 +149,8 @@ function commonOf(api: Api, access: GatewayAccess): Variables {
 }
 
 /**
- * Returns the gateway's URL for an API; null if no endpoint has this API. Prefers the endpoint with the API's
- * own name.
+ * Returns the gateway's URL for the given model API; null if no endpoint has this API. If several endpoints
+ * have this API, prefers the one with the API's name.
  */
 function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
@@ -152,8 +159,8 @@ function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
 }
 
 /**
- * Returns the proxy variables, even if no host is allowed: the gateway refuses a connection at once, while a
- * connection without the proxy would wait for its timeout.
+ * Returns the proxy's environment variables, even if the worker may reach no host: the gateway refuses a
+ * connection at once, but without the proxy a connection would wait for its timeout.
  */
 function tunnelVariables({ url, token }: GatewayAccess): Variables {
   const proxy = url.replace("://", `://worker:${token}@`);

@@ -1,5 +1,5 @@
 /**
- * The TCP port of the gateway in the workers' networks. In a sandbox without a network, the adapter's loopback proxy
- * listens on the same port.
+ * The TCP port at which the gateway listens in each worker's network. In a sandbox without a network, the
+ * adapter's loopback proxy listens on a port of this number, too.
  */
 export const gatewayPort = 18_877;

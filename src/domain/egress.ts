@@ -1,14 +1,17 @@
 import type { AllowedHost } from "./generated/gateway.ts";
 
-/** The hosts and the registry that a single word such as `npm` allows, with a description for users. */
+/** What a preset, a single word such as `npm`, allows an agent to reach, with a description for users. */
 export interface EgressPreset {
   readonly description: string;
   /**
-   * Hosts that agents reach through a tunnel, which the gateway does not decrypt. None of these hosts accepts
-   * uploads.
+   * Hosts that agents may reach through encrypted connections, which the gateway passes on without
+   * decrypting them. None of these hosts accepts uploads.
    */
   readonly hosts: readonly AllowedHost[];
-  /** The registry that agents read through the gateway, which forwards only reads; null if there is none. */
+  /**
+   * The name of the registry that agents may read through the gateway, which forwards only reading requests;
+   * null if the preset allows none.
+   */
   readonly mirror: string | null;
 }
 
@@ -26,7 +29,10 @@ interface AllowProblem {
 const defaultPort = 443;
 const maxHostLength = 253;
 
-/** The presets: single words that allow the hosts and registries that most tasks need. */
+/**
+ * The presets by name. A preset is a single word that allows the hosts and the registry that many tasks
+ * need.
+ */
 export const egressPresets: Readonly<Record<string, EgressPreset>> = {
   npm: { description: "packages of npm, read only", hosts: [], mirror: "npm" },
   pypi: {
@@ -62,7 +68,10 @@ export const egressPresets: Readonly<Record<string, EgressPreset>> = {
   },
 };
 
-/** The URL of the registry behind each mirror, unless the user's settings name another registry. */
+/**
+ * The default URL of each registry that the gateway offers to agents. The user's settings can set other
+ * URLs.
+ */
 export const defaultRegistryUrls: Readonly<Record<string, string>> = {
   npm: "https://registry.npmjs.org",
   go: "https://proxy.golang.org",
@@ -70,7 +79,8 @@ export const defaultRegistryUrls: Readonly<Record<string, string>> = {
 };
 
 /**
- * Parses the words of `--allow` and of settings. A word names a preset, or else a host with an optional port.
+ * Parses the words in the flag `--allow` or in the setting `allow`. Each word names a preset, or otherwise a
+ * host with an optional port.
  */
 export function parseAllowList(words: readonly string[]): ParsedAllowList {
   const hosts = new Map<string, AllowedHost>();
@@ -91,9 +101,9 @@ export function parseAllowList(words: readonly string[]): ParsedAllowList {
 }
 
 /**
- * Parses a host name with an optional port; returns the problem, as a text, if the word is invalid. IP
- * addresses are refused: an address does not identify the server, and can be spelled in more ways than the
- * gateway could recognise.
+ * Parses a host name with an optional port; returns a description of the problem if the word is invalid. IP
+ * addresses are refused: they do not identify a server, and have more spellings than the gateway could
+ * recognise.
  */
 function parseHost(word: string): AllowedHost | string {
   // This check must come before `toLowerCase`, which turns the Kelvin sign (U+212A) into a `k`.

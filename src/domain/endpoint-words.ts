@@ -1,26 +1,32 @@
 import { parseSecretReference, secretReferenceSyntax } from "./secret-reference.ts";
 
-/** The model APIs that an endpoint of the gateway can have, named after their providers. */
+/** The model APIs that the gateway supports, named after their providers. */
 export const modelApis = ["anthropic", "openai", "google"] as const;
 export type ModelApi = (typeof modelApis)[number];
 
-/** The parts of a header's value: an optional prefix such as `Bearer `, and the reference to the secret after it. */
+/**
+ * The two parts of a header's value: the text before the secret, such as `Bearer `, and the reference to the
+ * secret.
+ */
 export interface HeaderTemplate {
   readonly before: string;
   readonly reference: string;
 }
 
-/** A server that the gateway calls, with the headers that authenticate the gateway there. */
+/**
+ * A server that the gateway calls, as the settings describe it, with the headers that authenticate the
+ * gateway at this server.
+ */
 export interface ParsedUpstream {
   readonly kind: "address";
   readonly name: string;
   readonly url: string;
-  /** The headers that authenticate the gateway, by their names in lower case. */
+  /** The headers that authenticate the gateway at the server, by header name in lower case. */
   readonly headers: Readonly<Record<string, HeaderTemplate>>;
   readonly api: ModelApi | null;
   /**
-   * Names of headers and query parameters that the gateway forwards, in addition to those that known agents
-   * send. The list has each name twice: as written, and in lower case.
+   * The names of headers and query parameters that the gateway also forwards, in addition to those that
+   * known agents send. Each name is listed twice: as written, and in lower case.
    */
   readonly pass: readonly string[];
 }
@@ -36,19 +42,22 @@ export const registrySyntax = "preset=url[,header=Name:reference]";
 const maxLength = 4_000;
 const maxUrlLength = 2_000;
 
-/** Parses a model endpoint in the settings: `name=url[,header=Name:reference][,api=…][,pass=Name]`. */
+/**
+ * Parses one entry of the setting for model endpoints:
+ * `name=url[,header=Name:reference][,api=…][,pass=Name]`.
+ */
 export function parseEndpoint(text: string): ParsedUpstream | Refusal {
   return parseAddress(text, endpointSyntax, { isModel: true });
 }
 
-/** Parses a package registry in the settings: `preset=url[,header=Name:reference]`. */
+/** Parses one entry of the setting for registries: `preset=url[,header=Name:reference]`. */
 export function parseRegistry(text: string): ParsedUpstream | Refusal {
   return parseAddress(text, registrySyntax, { isModel: false });
 }
 
 /**
- * Returns the part of an endpoint or a registry in the settings that is safe to show: the name. Anything after the name
- * may be a misplaced secret.
+ * Returns the name from an endpoint's or a registry's entry in the settings. Only the name is safe to show,
+ * because the rest may contain a misplaced secret.
  */
 export function redactEndpoint(text: string): string {
   const [, name] = /^([a-z][a-z0-9-]{0,39})=/.exec(text) ?? [];
@@ -56,8 +65,8 @@ export function redactEndpoint(text: string): string {
 }
 
 /**
- * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns a description
- * of the expected form instead.
+ * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns a
+ * description of the expected form instead.
  */
 export function parseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
@@ -110,15 +119,15 @@ function parseAddress(
   return { kind: "address", name, ...url, headers, api, pass };
 }
 
-/** Names of headers that control the connection, and so cannot authenticate the gateway. */
+/** The names of headers that control the connection, and so cannot carry the gateway's credentials. */
 const ofConnections: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
   ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
 ]);
 
 /**
- * Names of headers that the gateway never forwards. Some change the meaning of a request. Others change the
- * encoding of the response, in which the gateway could then find no leaked keys.
+ * The names of headers that the gateway never forwards from an agent. Some change the meaning of a request;
+ * others change the encoding of the response, so that the gateway could not find leaked keys in it.
  */
 const neverPassed: ReadonlySet<string> = new Set([
   ...ofConnections,
@@ -126,7 +135,7 @@ const neverPassed: ReadonlySet<string> = new Set([
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
 ]);
 
-/** Parses a header in the settings: `Name:reference` or `Name:Bearer reference`. */
+/** Parses a header in the settings, written as `Name:reference` or `Name:Bearer reference`. */
 function parseHeader(text: string): { readonly name: string; readonly plan: HeaderTemplate } | Refusal {
   const [, written = "", scheme, reference = ""] =
     /^([A-Za-z0-9-]{1,100}): *(?:(Bearer|Basic|Token) +)?(.+)$/s.exec(text) ?? [];
@@ -142,8 +151,8 @@ function parseHeader(text: string): { readonly name: string; readonly plan: Head
 }
 
 /**
- * Returns whether a host name or an IP address means the local machine. In a container, it would mean the
- * container itself.
+ * Returns whether a host name or an IP address means the local machine. In a container, such a name would
+ * mean the container itself.
  */
 function isThisMachine(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$|\.$/g, "");

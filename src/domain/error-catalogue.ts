@@ -4,7 +4,7 @@ import { exitCodes } from "./exit-codes.ts";
 import { formatLocation, type SourceLocation } from "./place.ts";
 import { type SandboxErrorFacts, sandboxErrorCatalogue } from "./sandbox-error-catalogue.ts";
 
-/** The facts of each error, by the error's code. `catalogue` makes the messages from them. */
+/** The values from which swarm makes the message and the hint of each error, by the error's code. */
 export interface ErrorFacts extends SandboxErrorFacts {
   // Errors in the command line
   USAGE: { readonly message: string };
@@ -69,7 +69,9 @@ export interface ErrorFacts extends SandboxErrorFacts {
 
 const { usage, environment, locked, conflict } = exitCodes;
 
-/** All expected errors, each with its exit code, its message, and a hint what the user can do next. */
+/**
+ * All expected errors by code. Each has an exit code, a message, and a hint about what the user can do next.
+ */
 export const errorCatalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<ErrorFacts[Code]> } = {
   // Errors in the command line
   USAGE: createErrorEntry(

@@ -1,6 +1,9 @@
 import type { ExitCode } from "./exit-codes.ts";
 
-/** The exit code of an error, and functions that make the error's message and hint from the facts. */
+/**
+ * One entry of the error catalogue: the error's exit code, and functions that make the message and the hint
+ * from the error's values.
+ */
 export interface ErrorEntry<Facts> {
   readonly exitCode: ExitCode;
   readonly message: (facts: Facts) => string;

@@ -3,7 +3,7 @@ import type { ExitCode } from "./exit-codes.ts";
 
 export type ErrorCode = keyof ErrorFacts;
 
-/** An error in the form that swarm prints and returns: code, message, hint and details. */
+/** An error as swarm prints it, or returns it as JSON: code, message, hint and details. */
 export interface ErrorReport {
   readonly code: string;
   readonly message: string;

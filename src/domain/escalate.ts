@@ -1,8 +1,9 @@
 import type { AgentChoice } from "./generated/tasks.ts";
 
 /**
- * Returns the agent with the model for this attempt. The entries of `ladder`, each `model=NAME`, apply to the
- * second attempt, the third and so on. The last entry applies to all further attempts, too.
+ * Returns the agent with the model that it uses in the given attempt of a worker. The first entry of
+ * `ladder`, such as `model=NAME`, applies to the second attempt, the next entry to the third, and so on. The
+ * last entry applies to all later attempts.
  */
 export function agentForAttempt(agent: AgentChoice, ladder: readonly string[], attempt: number): AgentChoice {
   const word = ladder[Math.min(attempt - 2, ladder.length - 1)];

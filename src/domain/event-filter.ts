@@ -5,13 +5,15 @@ import type { SwarmState } from "./swarm-state.ts";
 
 export interface EventSelection {
   /**
-   * The argument with which the user chose a worker; null for the events of all workers and of the swarm
-   * itself.
+   * The user's argument that names a worker. Null selects the events of all workers and of the swarm itself.
    */
   readonly worker: string | null;
-  /** The id of a swarm, a prefix of an id, or `all`; null for the current swarm. */
+  /** The ID of a swarm, the beginning of an ID, or `all`. Null selects the current swarm. */
   readonly swarm: string | null;
-  /** `model` for events about model calls, `egress` for events about a sandbox's other requests; null for all events. */
+  /**
+   * `model` selects events about model calls, `egress` selects events about a sandbox's other network
+   * requests. Null selects all events.
+   */
   readonly kind: EventKind | null;
 }
 
@@ -19,9 +21,9 @@ export const eventKinds = ["model", "egress"] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /**
- * Returns a function that tells whether an event matches the selection. If the selection has no swarm, events
- * of the current swarm match, and all events after `now`. Without a current swarm, the events of all swarms
- * match.
+ * Returns a function that tells whether an event matches the selection. If the selection names no swarm, the
+ * function selects the current swarm's events, and all events after `now`. If there is also no current
+ * swarm, it selects the events of all swarms.
  */
 export function createEventFilter(
   state: SwarmState | null,

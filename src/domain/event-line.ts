@@ -15,7 +15,10 @@ interface Bounds {
   readonly items: number;
 }
 
-/** Maximum lengths of texts and lists in an event. `eventLine` tries them in this order until the line fits. */
+/**
+ * The maximum lengths of texts and lists in an event, largest first. `eventLine` tries them in this order
+ * until the event's line is short enough.
+ */
 const boundsToTry: readonly Bounds[] = [
   { text: 1_000, items: 100 },
   { text: 300, items: 30 },
@@ -28,8 +31,8 @@ const maxNameLength = 60;
 const reservedNames: readonly string[] = ["at", "swarmId", "event", "worker", "isCut"];
 
 /**
- * Formats an event as one line of JSON with a line break. The line is safe to show, and has at most
- * `maxEventLineBytes` bytes.
+ * Formats an event as one line of JSON with a line break. The line contains no hidden characters, and has at
+ * most `maxEventLineBytes` bytes.
  */
 export function eventLine(
   { event, worker, ...facts }: EventFacts,
@@ -53,7 +56,9 @@ export function eventLine(
   return `${JSON.stringify({ ...head, isCut: true })}\n`;
 }
 
-/** Copies a value as JSON, and cuts texts, lists and deep nesting to their maximum sizes. */
+/**
+ * Copies a value for JSON output, and shortens texts, lists and deeply nested values to their maximum sizes.
+ */
 class Cutter {
   isCut = false;
   readonly #bounds: Bounds;

@@ -4,17 +4,20 @@ import type { MergedWorker, MergeReport, RanCheck } from "./generated/merge.ts";
 import type { ProofReport } from "./generated/proof.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 
-/** A request to rework a story in the next attempt: the reason, and checks in addition to those of the task. */
+/**
+ * The order to rework a story of a task in the worker's next attempt, with the reason, and with further
+ * checks in addition to the task's own.
+ */
 export interface ReworkRequest {
   readonly storyId: string;
   readonly message: string;
-  /** True if the changes of the earlier attempt are still in the repository, false if they were undone. */
+  /** True if the previous attempt's changes are still in the repository; false if swarm discarded them. */
   readonly isKept: boolean;
   readonly checks: readonly string[];
 }
 
 /**
- * The user's rework request, stored for an attempt. The request applies only if the attempt continues from
+ * A rework request that is stored for a worker's next attempt. It applies only if that attempt starts from
  * `commit`.
  */
 export interface StoredReworkRequest extends ReworkRequest {
@@ -24,8 +27,8 @@ export interface StoredReworkRequest extends ReworkRequest {
 const maxOutputLength = 6_000;
 
 /**
- * Makes the rework request for a worker whose result fails a check in a fresh sandbox. Returns null if the
- * verdict is not `broken`.
+ * Creates the rework request for a worker whose result failed a check in a fresh sandbox. Returns null if
+ * the report's verdict is not `broken`.
  */
 export function reworkRequestFromProof(
   { checks, stories, verdict }: ProofReport,
@@ -51,8 +54,8 @@ Your changes are still in the repository.`;
 }
 
 /**
- * Makes the rework request for a result that a merge set aside, that is, did not include. In the next
- * attempt, the agent starts from the merge of this result and the branch.
+ * Creates the rework request for a result that `swarm merge` left out. In the next attempt, the agent starts
+ * from a merge of this result with the branch.
  */
 export function reworkRequestFromMerge(
   { reason, with: others, check }: MergedWorker,
@@ -64,10 +67,10 @@ export function reworkRequestFromMerge(
     record,
   }: {
     readonly command: string | null;
-    /** True if the check command fails even without any of the merged results. */
+    /** True if the check command fails on the branch even without any of the merged results. */
     readonly failsOnBase: boolean;
     readonly branch: string;
-    /** The paths of the files in which the result conflicts with the branch. */
+    /** The paths of the files in which the worker's result conflicts with the branch. */
     readonly conflicts: readonly string[];
     readonly record: Pick<ContainerRecord, "stories">;
   },
@@ -99,8 +102,8 @@ export function reworkRequestFromMerge(
 const maxCheckLength = 3_500;
 
 /**
- * Returns a check that fails if these files still contain conflict markers. Other checks would miss markers in files that
- * no test reads.
+ * Returns a check command that fails if one of these files still contains conflict markers. The other checks
+ * would miss markers in files that no test reads.
  */
 function withoutMarkers(conflicts: readonly string[]): string[] {
   let command = "! git grep -qE '^(<<<<<<<|>>>>>>>) ' --";
@@ -112,7 +115,7 @@ function withoutMarkers(conflicts: readonly string[]): string[] {
   return conflicts.length === 0 ? [] : [command];
 }
 
-/** Makes the rework request for a story that failed, from the adapter's message about the failure. */
+/** Creates the rework request for a story that failed, from the adapter's message about the failure. */
 export function reworkRequestFromFailure(
   said: JournalledMessage & { readonly type: "progress-update" },
 ): ReworkRequest {
@@ -143,7 +146,8 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
 }
 
 /**
- * Finds a worker's entry in a merge's report, if the merge set the worker's result aside; else returns null.
+ * Finds the entry of a worker in a merge's report. Returns null if the merge did not leave out the worker's
+ * result.
  */
 export function findSetAsideResult(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;

@@ -1,6 +1,4 @@
-/**
- * The exit codes of the program `swarm`. Failures that the user can fix in the same way share an exit code.
- */
+/** The exit codes of the program `swarm`. Failures that the user fixes in the same way share an exit code. */
 export const exitCodes = {
   done: 0,
   bug: 1,

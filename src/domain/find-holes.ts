@@ -1,13 +1,13 @@
 import { type KnownVulnerability, knownVulnerabilities } from "./safe-versions.ts";
 
-/** A component of a container engine, such as runc, with the version that the engine reports. */
+/** A component of a container engine, such as runc, and its version as the engine reports it. */
 export interface EngineComponent {
   readonly name: string;
-  /** The component's version, with the revision of the Linux distribution if the engine reports one. */
+  /** The component's version. It includes the Linux distribution's revision if the engine reports one. */
   readonly version: string;
 }
 
-/** Finds the known vulnerabilities in this version of an engine's component. */
+/** Returns the known vulnerabilities that this version of an engine's component has. */
 export function findVulnerabilities({ name, version }: EngineComponent): KnownVulnerability[] {
   return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
@@ -20,7 +20,7 @@ function isFixed({ fixedIn, packages }: KnownVulnerability, version: string): bo
   return compareVersions(upstream, same ?? newest) >= 0;
 }
 
-/** Removes the suffix of a Linux distribution from a version: `1.1.5+ds1-1+deb12u1` becomes `1.1.5`. */
+/** Removes the suffix that a Linux distribution added to a version: `1.1.5+ds1-1+deb12u1` becomes `1.1.5`. */
 function upstreamOf(version: string): string {
   return /^v?(\d+(?:\.\d+)*(?:-(?:rc|beta|alpha)\.?\d+)?)/.exec(version)?.[1] ?? version;
 }
@@ -30,7 +30,7 @@ function lineOf(version: string): string {
 }
 
 /**
- * Compares two versions in Debian's order: numbers by value, and `~` before the end of a version, so that
+ * Compares two versions as Debian does: numbers by their value, and `~` before the end of the text, so that
  * `1.0~rc1` comes before `1.0`.
  */
 export function compareVersions(one: string, other: string): number {
@@ -56,8 +56,8 @@ function compareWords(x: string, y: string): number {
 }
 
 /**
- * Returns the rank of a version's character in Debian's order: first `~`, then a digit or the end of the text
- * (undefined), then letters, then other characters.
+ * Returns the rank of a version's character in Debian's order. The order is `~`, then a digit or the end of
+ * the text (undefined), then letters, then other characters.
  */
 function weightOf(sign: string | undefined): number {
   if (sign === "~") return -1;

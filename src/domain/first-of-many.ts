@@ -1,10 +1,10 @@
 /**
- * A list that keeps the first items, up to a maximum, and only counts the rest. That bounds memory: a container can
- * report any number of items.
+ * A list that stores the first items up to a maximum, and only counts all further items. The maximum bounds
+ * memory, because a container can report any number of items.
  */
 export class BoundedList<Item> {
   readonly items: Item[] = [];
-  /** The number of items that the list counted but did not keep. */
+  /** The number of items that were counted but not stored. */
   more = 0;
   readonly #most: number;
   #charactersLeft: number;
@@ -15,8 +15,8 @@ export class BoundedList<Item> {
   }
 
   /**
-   * Adds an item. If the list has no room for the item, only counts this item and all later ones.
-   * `characters` is the item's size.
+   * Adds an item of `characters` characters. If the item does not fit, the list only counts this item and
+   * all later ones.
    */
   add(item: Item, characters: number): void {
     if (this.more > 0 || this.items.length >= this.#most || characters > this.#charactersLeft) {

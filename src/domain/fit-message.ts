@@ -1,4 +1,7 @@
-/** The protocol's maximum length of a line to the host, in bytes, including the line break. */
+/**
+ * The maximum length of an adapter's message to the host, which is one line, in bytes including the line
+ * break.
+ */
 const maxLineLength = 64 * 1024;
 const maxBytesOfUnit = 3;
 const mark = " … cut";
@@ -6,8 +9,8 @@ const mark = " … cut";
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * Formats a message as one line of JSON within the protocol's maximum length. If the line is too long, cuts
- * the message's long texts shorter and shorter until the line fits.
+ * Formats an adapter's message as one line of JSON within the protocol's maximum length. If the line is too
+ * long, shortens the message's long texts step by step until the line fits.
  */
 export function serializeWithinLimit(message: object): string {
   const line = JSON.stringify(message);
@@ -26,20 +29,26 @@ function cutTexts(value: Json, limit: number): Json {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cutTexts(item, limit)]));
 }
 
-/** Cuts a text to at most `limit` characters, with a mark at the end if something was cut. */
+/** Shortens a text to at most `limit` characters. Marks the end of the text if something was removed. */
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   // The cut can split a surrogate pair. The remaining half is no valid character, so remove it.
   return `${text.slice(0, Math.max(0, limit - mark.length)).replace(/[\uD800-\uDBFF]$/, "")}${mark}`;
 }
 
-/** Returns the end of a text, at most `limit` characters, with `…` in front if something was cut. */
+/**
+ * Returns the last characters of a text, at most `limit`. The result begins with `…` if something was
+ * removed.
+ */
 export function truncateTextStart(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `…${text.slice(text.length - limit + 1).replace(/^[\uDC00-\uDFFF]/, "")}`;
 }
 
-/** Returns the length of a text in UTF-8 bytes, without a `node:` module and without a copy of the text. */
+/**
+ * Returns the length of a text in UTF-8 bytes, without importing a `node:` module and without copying the
+ * text.
+ */
 export function utf8ByteLength(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at += 1) {

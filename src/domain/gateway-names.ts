@@ -1,9 +1,11 @@
-/** The names of a swarm's gateway container and of the gateway's volumes. */
+/** The names of the gateway's container and of its two volumes, in one swarm. */
 export interface GatewayNames {
   readonly container: string;
-  /** The name of the volume with the gateway's journal. */
+  /** The name of the volume in which the gateway stores its journal of requests. */
   readonly journalVolume: string;
-  /** The name of the volume with the socket through which sandboxes without a network reach the gateway. */
+  /**
+   * The name of the volume with the Unix socket through which sandboxes without a network reach the gateway.
+   */
   readonly socketVolume: string;
 }
 
@@ -18,7 +20,7 @@ export function gatewayNames({
   return { container: `${name}.gateway`, journalVolume: `${name}.gateway`, socketVolume: `${name}.door` };
 }
 
-/** Returns the name of the network that connects only one worker's container and the gateway. */
+/** Returns the name of a worker's own network, which connects only the worker's container and the gateway. */
 export function workerNetworkName(containerName: string): string {
   return containerName.includes(".") ? `${containerName}net` : `${containerName}.net`;
 }

@@ -4,7 +4,7 @@ const named: Readonly<Record<string, string>> = {
   ...{ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" },
 };
 
-/** Escapes text for HTML, both for content and for attribute values in quotation marks. */
+/** Escapes text for HTML, both in content and in quoted attribute values. */
 export function escapeHtml(text: string): string {
   return sanitizeLines(text).replace(/[&<>"']/g, (found) => named[found] ?? "");
 }

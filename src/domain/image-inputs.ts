@@ -1,4 +1,7 @@
-/** The inputs from which an image is built, by name, each with a checksum or an id. */
+/**
+ * The inputs from which swarm builds an image, such as files and versions. Each input's name is mapped to a
+ * checksum or an ID.
+ */
 export type ImageInputs = Readonly<Record<string, string>>;
 
 export interface ImageInputChange {
@@ -6,17 +9,19 @@ export interface ImageInputChange {
   readonly kind: "added" | "removed" | "changed";
 }
 
-/** Returns one checksum over all inputs of an image. The order of the inputs does not matter. */
+/** Returns one checksum over all inputs of an image. The order of the inputs does not affect the checksum. */
 export function checksumOfInputs(inputs: ImageInputs, sha256: (text: string) => string): string {
   return sha256(JSON.stringify(sorted(inputs))).slice(0, 16);
 }
 
-/** Formats the inputs of an image as the text of a label of the image. */
+/** Formats the inputs of an image as a text, which swarm stores in a label of the image. */
 export function formatInputsLabel(inputs: ImageInputs): string {
   return JSON.stringify(Object.fromEntries(sorted(inputs)));
 }
 
-/** Parses the inputs of an image from its label; returns null if the label is missing or has another form. */
+/**
+ * Parses the inputs of an image from the image's label. Returns null if the label is missing or malformed.
+ */
 export function parseInputsLabel(label: string | undefined): ImageInputs | null {
   try {
     const inputs: unknown = JSON.parse(label ?? "null");
@@ -27,7 +32,7 @@ export function parseInputsLabel(label: string | undefined): ImageInputs | null 
   }
 }
 
-/** Finds the inputs in which two images differ. */
+/** Returns the inputs in which two builds of an image differ. */
 export function findInputChanges(before: ImageInputs, after: ImageInputs): ImageInputChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names.flatMap((input): ImageInputChange[] => {

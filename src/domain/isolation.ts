@@ -1,32 +1,40 @@
-/** The levels of isolation that can be measured between an agent and the host, from weakest to strongest. */
+/** The isolation levels that swarm can measure between an agent and the host, from weakest to strongest. */
 export const isolationLevels = ["shared-kernel", "userns", "strong"] as const;
 export type IsolationLevel = (typeof isolationLevels)[number];
 
-/** Container runtimes, in the order in which the setting `auto` prefers them. */
+/** The container runtimes, in the order in which swarm prefers them if the isolation setting is `auto`. */
 export const preferredRuntimes: readonly string[] = ["sysbox-runc", "runsc", "kata", "kata-runtime", "runc"];
 
-/** The findings of the probe, a program that examines a container from inside (`schemas/probe.schema.json`). */
+/**
+ * The findings of swarm's probe, a program that examines its container from inside
+ * (`schemas/probe.schema.json`).
+ */
 export type { Probe } from "./generated/probe.ts";
 
 import type { Probe } from "./generated/probe.ts";
 
-/** The measured isolation of a container runtime, and the faults that the measurement found. */
+/** The isolation that swarm measured for a container runtime, and the faults that it found. */
 export interface RuntimeIsolation {
   readonly level: IsolationLevel;
-  /** The observation from which the level follows, in a few words. */
+  /** A short description of the observation that decides the level. */
   readonly evidence: string;
   /**
-   * How the findings contradict the runtime's name, such as `sysbox` without Sysbox's mounts; null if they do
-   * not.
+   * How the findings contradict the runtime's name, such as a runtime named `sysbox` without Sysbox's
+   * mounts; null if they agree.
    */
   readonly falseName: string | null;
-  /** Confinement that swarm requested and that is missing, such as a seccomp filter. */
+  /**
+   * The missing parts of the confinement that swarm requested for the container, such as a seccomp filter.
+   */
   readonly unconfined: readonly string[];
-  /** Operations that an agent's programs need and that failed in the container, each with the reason. */
+  /** The operations that an agent's programs need but that failed in the container, each with the reason. */
   readonly unusable: readonly string[];
 }
 
-/** Judges a container runtime by the probe's findings in one of its containers. The runtime's name proves nothing. */
+/**
+ * Determines the isolation of a container runtime from the probe's findings in one of its containers. The
+ * runtime's name alone proves nothing.
+ */
 export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
   const level = levelOf(probe, engineKernel);
   return {
@@ -43,7 +51,7 @@ export function isIsolationAtLeast(level: IsolationLevel, wanted: IsolationLevel
   return isolationLevels.indexOf(level) >= isolationLevels.indexOf(wanted);
 }
 
-/** Returns the stronger of two demanded isolation levels; `auto` demands nothing. */
+/** Returns the stronger of two demanded isolation levels. The level `auto` demands nothing. */
 export function strongerIsolation(
   one: "auto" | IsolationLevel,
   other: "auto" | IsolationLevel,
@@ -58,8 +66,8 @@ function levelOf(probe: Probe, engineKernel: string): IsolationLevel {
 }
 
 /**
- * Returns the host's user id to which root in the container is mapped. Returns 0, the host's root, if root is
- * not mapped.
+ * Returns the user ID on the host to which the container's root user is mapped. Returns 0, the host's root,
+ * if there is no such mapping.
  */
 function rootOutside({ uidMap }: Probe): number {
   return uidMap.find(({ inside }) => inside === 0)?.outside ?? 0;
@@ -77,9 +85,9 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
 }
 
 /**
- * Finds confinement that swarm requested and that is missing in a container. Root, capabilities and shared
- * namespaces of the host are faults under every runtime. The other checks do not apply to Sysbox and to
- * runtimes with their own kernel, because these runtimes confine in other ways.
+ * Finds parts of the requested confinement that are missing in a container. The container's user and
+ * capabilities, and namespaces shared with the host, are checked under every runtime. The other checks do
+ * not apply to Sysbox or to runtimes with their own kernel, because these confine in other ways.
  */
 function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =

@@ -3,13 +3,13 @@ import type { ProofCheck, ProofVerdict } from "./generated/proof.ts";
 
 export interface ProofJudgement {
   readonly verdict: ProofVerdict;
-  /** A description of the first check that decides the verdict; null if no check fails. */
+  /** A description of the first failed check that makes the verdict negative; null if there is none. */
   readonly why: string | null;
 }
 
 /**
- * Judges a worker's result by its checks in fresh sandboxes. A check that the task demands must pass. Any
- * other check may fail if it also failed before the work.
+ * Decides from checks in fresh sandboxes whether a worker's result is accepted. A check that the task
+ * demands must pass. Any other check may fail if it also failed before the agent's work.
  */
 export function judgeProof(checks: readonly ProofCheck[]): ProofJudgement {
   if (checks.length === 0) return { verdict: "not-checked", why: null };

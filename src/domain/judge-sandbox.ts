@@ -3,7 +3,7 @@ import { isGvisorCrash } from "./process-limits.ts";
 
 export type { SandboxRecord };
 
-/** The state that the engine reports for a sandbox's container. */
+/** The state of a sandbox's container as the engine reports it. */
 export type ObservedSandbox =
   | { readonly kind: "missing" }
   | { readonly kind: "created" }
@@ -16,19 +16,19 @@ export type ObservedSandbox =
       readonly memoryExhausted: boolean;
     };
 
-/** The fields of a sandbox's record that say how, when and why the sandbox ended. */
+/** The fields of a sandbox's record that swarm sets when the sandbox ends: how, when and why it ended. */
 export interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;
   readonly reason: { readonly code: string; readonly message: string };
 }
 
-/** The tolerated difference between the clocks of the engine and the kernel, in milliseconds. */
+/** The tolerated difference in milliseconds between the engine's clock and the kernel's clock. */
 const toleranceMs = 1_000;
 
 /**
- * Returns the end to record for a sandbox whose container ended, but not because this process ended it.
- * Returns null if the record needs no change.
+ * Returns how a sandbox ended, for the sandbox's record, if its container has ended without an action of
+ * this process. Returns null if the record needs no change.
  */
 export function findSandboxEnd(
   record: SandboxRecord,
@@ -54,7 +54,10 @@ export function findSandboxEnd(
   }
 }
 
-/** The end to record if the user's `swarm sandbox destroy` ended a sandbox while a task ran in it. */
+/**
+ * How a sandbox ended, for its record, if the user ran `swarm sandbox destroy` while a task was running in
+ * the sandbox.
+ */
 const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
   status: "failed",
   reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
@@ -70,7 +73,7 @@ export function hasSandboxEndedForGood({
   );
 }
 
-/** Codes of failures that ended the whole sandbox, not only a task in it. */
+/** The error codes of failures that ended the whole sandbox, not only a task in it. */
 const endingReasons: ReadonlySet<string | undefined> = new Set([
   ...["CONTAINER_LOST", "CONTAINER_ENDED", "CONTAINER_OOM", "CREATION_INTERRUPTED"],
   ...["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"],

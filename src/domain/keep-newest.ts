@@ -1,6 +1,6 @@
 /**
- * Removes the oldest entries of a collection until at most `maxEntries` remain. That bounds the memory of a collection
- * whose entries come from outside.
+ * Removes the oldest entries of a map or a set until at most `maxEntries` remain. This bounds the memory of
+ * a collection that untrusted input can fill.
  */
 export function removeOldestEntries<Key>(collection: Map<Key, unknown> | Set<Key>, maxEntries = 1_000): void {
   for (const key of collection.keys()) {

@@ -1,4 +1,7 @@
-/** A line of the ledger, the list of task files that were carried out. `sha256` is the checksum of the file's content. */
+/**
+ * A line of the ledger, the file that records which task files were completed or failed. `sha256` is the
+ * checksum of the task file's content.
+ */
 export interface LedgerLine {
   readonly sha256: string;
   readonly file: string;
@@ -7,12 +10,15 @@ export interface LedgerLine {
   readonly at: string;
 }
 
-/** Returns the newest ledger line for each content of a task file, by the content's SHA-256 checksum. */
+/**
+ * Returns the newest ledger line for each task file. The key is the SHA-256 checksum of the task file's
+ * content.
+ */
 export function newestLineBySha256(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 
-/** Parses a line of the ledger; returns undefined if the line is incomplete or has another form. */
+/** Parses a line of the ledger. Returns undefined if the line is incomplete or malformed. */
 export function parseLedgerLine(text: string): LedgerLine | undefined {
   try {
     const line: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The process that holds a lock, as the process describes itself. */
+/** The process that holds a lock, with the data that the process itself wrote into the lock file. */
 export interface LockHolder {
   readonly pid: number;
   readonly host: string;
@@ -6,7 +6,7 @@ export interface LockHolder {
   readonly command: string;
 }
 
-/** Describes the holder of a lock in messages. Null means that the holder is unknown. */
+/** Describes for messages which process holds a lock. Null means that the holder is unknown. */
 export function describeHolder(holder: LockHolder | null): string {
   if (!holder) return "an unknown process";
   return `pid ${holder.pid} on ${holder.host} (${holder.command}, since ${holder.since})`;

@@ -1,7 +1,8 @@
 import { sanitizeLines, sanitizeText } from "./clean-text.ts";
 
 /**
- * Escapes untrusted text for a line of Markdown, so that nothing becomes a heading, link, tag or table cell.
+ * Escapes untrusted text for one line of Markdown, so that no part of the text becomes a heading, link, tag
+ * or table cell.
  */
 export function escapeMarkdown(text: string, limit = 2_000): string {
   return (
@@ -15,7 +16,7 @@ export function escapeMarkdown(text: string, limit = 2_000): string {
   );
 }
 
-/** Formats untrusted text as inline code in Markdown. */
+/** Formats untrusted text as an inline code span in Markdown. */
 export function formatInlineCode(text: string): string {
   const clean = sanitizeText(text, 2_000);
   const fence = "`".repeat(longestRun(clean) + 1);
@@ -23,14 +24,14 @@ export function formatInlineCode(text: string): string {
   return `${fence}${space}${clean}${space}${fence}`;
 }
 
-/** Formats untrusted text as a code block in Markdown, which no line of the text can end. */
+/** Formats untrusted text as a code block in Markdown. No line of the text can end the block. */
 export function formatCodeBlock(text: string, kind = "text"): string[] {
   const clean = sanitizeLines(text.replace(/\r\n?/g, "\n")).replace(/\n+$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(clean) + 1));
   return [`${fence}${kind}`, ...clean.split("\n"), fence];
 }
 
-/** Returns the length of the longest run of backticks in a text. */
+/** Returns the length of the longest sequence of backticks in a text. */
 function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }

@@ -1,18 +1,18 @@
-/** A worker's result that may be merged. */
+/** A worker's result that `swarm merge` may merge, with the data that decides the order. */
 export interface MergeCandidate {
   readonly worker: string;
-  /** The workers whose results this result contains. */
+  /** The names of the workers whose commits this result already contains. */
   readonly buildsOn: readonly string[];
-  /** The number of other results with which this result conflicts. */
+  /** The number of other workers' results with which this result conflicts. */
   readonly conflicts: number;
-  /** The number of lines that this result changes. */
+  /** The number of lines that the worker changed in this result. */
   readonly size: number;
 }
 
 /**
- * Sorts results into the order in which the merge adds them: each result after those that it builds on, then
- * results with the fewest conflicts first, then the smallest first. In this order, the merge leaves out few
- * results.
+ * Sorts workers' results into the order in which `swarm merge` merges them. A result comes after all results
+ * that it contains; otherwise those with the fewest conflicts come first, then the smallest. In this order,
+ * the merge leaves out few results.
  */
 export function mergeOrder<Candidate extends MergeCandidate>(candidates: readonly Candidate[]): Candidate[] {
   const ordered: Candidate[] = [];

@@ -5,7 +5,7 @@ import { describeMergeOutcome } from "./merge-words.ts";
 import { workerSlug } from "./slug.ts";
 import type { ContainerRecord } from "./swarm-state.ts";
 
-/** Returns the part of a swarm's summary that describes a merge, with texts that are safe to show. */
+/** Returns the part of a swarm's summary that describes a merge. All its texts are safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
   return {
     ...{ branch: sanitizeText(branch), tip: sanitizeText(tip, 40) },
@@ -18,12 +18,15 @@ export function mergeSummary({ branch, tip, check, workers }: MergeReport): Summ
   };
 }
 
-/** Returns the default name of the branch for a swarm's merged results. */
+/** Returns the default name of the branch on which `swarm merge` puts a swarm's merged results. */
 export function defaultIntegrationBranch(swarmId: string): string {
   return `swarm/${swarmId.slice(0, 6)}/integration`;
 }
 
-/** Returns a worker's result for a merge; null if the worker is not completed or changed nothing. */
+/**
+ * Returns a worker's result in the form that `swarm merge` needs. Returns null if the worker is not
+ * completed or changed nothing.
+ */
 export function findResultToMerge(record: ContainerRecord): {
   readonly worker: string;
   readonly commit: string;
@@ -38,7 +41,7 @@ export function findResultToMerge(record: ContainerRecord): {
   return { worker, commit: collected.commit, base: baseCommit, message };
 }
 
-/** Returns the entry in a merge's report for a worker without a result, with the reason. */
+/** Returns the merge report's entry for a worker that has no result to merge, with the reason. */
 export function mergeEntryWithoutResult(record: ContainerRecord): MergedWorker {
   const { status, collected } = record;
   const nothing = { mergedAs: null, files: [], with: [], check: null } as const;

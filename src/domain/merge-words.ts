@@ -1,12 +1,12 @@
 import { formatCount } from "./count-of.ts";
 import type { MergedWorker, MergeReport } from "./generated/merge.ts";
 
-/** Returns whether the check of a merge fails even without any of the merged results. */
+/** Returns whether the check of a merge fails on the branch even before any result is merged. */
 export function hasCheckFailedOnBase({ before }: MergeReport["check"]): boolean {
   return before !== null && before.exitCode !== 0;
 }
 
-/** Describes why a worker's result was merged or was not merged. */
+/** Describes why `swarm merge` merged a worker's result or left it out. */
 export function describeMergeOutcome(
   { outcome, reason, files, check: ran }: MergedWorker,
   check: MergeReport["check"],

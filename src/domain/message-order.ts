@@ -9,29 +9,34 @@ import {
 import type { AdapterPhase, Completion, ErrorMessage } from "./generated/acp.ts";
 import type { StoryStatus } from "./generated/swarm-state.ts";
 
-/** The state of the host's conversation with an adapter, after the messages that the host accepted. */
+/**
+ * What the host knows about its connection to one worker's adapter from the messages that it has accepted.
+ */
 export interface ConversationState {
   readonly swarmId: string;
   readonly attempt: number;
   readonly containerId: string;
   readonly lastSeq: number;
-  /** The status of every story of the task, by the story's id. Messages about other stories are violations. */
+  /**
+   * The status of each story of the worker's task, by story ID. A message about any other story violates the
+   * protocol.
+   */
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   /**
-   * The completion or error with which the adapter ended its work; null if the adapter sent none, or
-   * continued the work with a later message.
+   * The completion or error message with which the adapter ended its work. Null if there was none, or if the
+   * adapter continued its work with a later message.
    */
   readonly end: Completion | (ErrorMessage & { readonly seq: number }) | null;
   /**
-   * The content of the connection's first `hello`; null before the host receives it. The adapter wrote the
-   * messages up to its `lastSeq` before this connection.
+   * The content of the first `hello` message on the present connection; null until the host receives it. The
+   * adapter wrote its messages up to the sequence number `lastSeq` before this connection.
    */
   readonly helloContent: { readonly lastSeq: number; readonly phase: AdapterPhase } | null;
 }
 
 /**
- * The host's verdict about a message. `known`: the host has already accepted this message. `ignored`: this
- * version of swarm does not know the type of the message.
+ * The host's verdict about a message from an adapter: `new`, `known` if the host has already accepted this
+ * message, `ignored` if this version of swarm does not know the message's type, or `violation`.
  */
 export type MessageVerdict =
   | { readonly kind: "new"; readonly nextState: ConversationState }
@@ -40,8 +45,8 @@ export type MessageVerdict =
   | { readonly kind: "violation"; readonly reason: string };
 
 /**
- * The statuses to which a story may change, by its current status. A completed, failed or skipped story never
- * changes in this conversation: a retry is another attempt, with sequence numbers of its own.
+ * The statuses to which a story's status may change, by its current status. In one attempt, a completed,
+ * failed or skipped story never changes: a retry is a new attempt with its own sequence numbers.
  */
 const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
   pending: ["pending", "in_progress", "skipped"],
@@ -53,8 +58,8 @@ const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
 };
 
 /**
- * Returns the state of a conversation before its first message. In `statusById`, the stories that earlier
- * attempts completed must already have the status `completed`.
+ * Returns the host's state before an adapter's first message in an attempt. In `statusById`, stories that
+ * earlier attempts completed must already have the status `completed`.
  */
 export function newConversation(
   subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
@@ -62,25 +67,25 @@ export function newConversation(
   return { ...subject, lastSeq: 0, end: null, helloContent: null };
 }
 
-/** Returns the state of a conversation for a new connection, on which the adapter must send `hello` first. */
+/** Returns the host's state for a new connection, on which the adapter must send `hello` first. */
 export function conversationForNewConnection(known: ConversationState): ConversationState {
   return { ...known, helloContent: null };
 }
 
 /**
- * Returns the state of a conversation for the replay of a journal, which contains no `hello`. All messages in
- * the journal count as older than the connection.
+ * Returns the host's state for replaying its journal of received messages, which contains no `hello`. All
+ * messages in the journal count as written before the present connection.
  */
 export function conversationForJournalReplay(known: ConversationState): ConversationState {
   return { ...known, helloContent: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
 /**
- * Returns whether the message in `end` is final:
+ * Returns whether the adapter's message in `end` is final:
  * - A completion with the status `completed` or `failed` is always final.
- * - Any other end is final if the adapter sent it over the current connection.
- * - An older end is final if `hello` reports that the adapter is finished and that this end is its last
- *   message. Otherwise, the adapter may have continued its work.
+ * - Any other message in `end` is final if the adapter sent it over the present connection.
+ * - An older message in `end` is final if `hello` says that the adapter is finished and that this was its
+ *   last message. Otherwise, the adapter may have continued its work.
  */
 export function isConversationEndFinal({ end, helloContent }: ConversationState): boolean {
   if (!end) return false;
@@ -92,7 +97,8 @@ export function isConversationEndFinal({ end, helloContent }: ConversationState)
 }
 
 /**
- * Judges whether a message of a known type is valid at this point of the conversation, and whether it is new.
+ * Decides whether an adapter's message of a known type is valid at this point of the protocol, and whether
+ * the host has not accepted it before.
  */
 export function judgeMessage(
   nextState: ConversationState,
@@ -119,8 +125,8 @@ export function judgeMessage(
 }
 
 /**
- * Judges a message of an unknown type. The host ignores such a message if its envelope is valid and it has no
- * `seq`; any other such message is a violation.
+ * Decides about an adapter's message of an unknown type. The host ignores the message if its common fields
+ * are valid and it has no `seq`; otherwise the message violates the protocol.
  */
 export function judgeUnknownMessage(
   known: ConversationState,

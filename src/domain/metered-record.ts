@@ -2,12 +2,15 @@ import type { Spending } from "./generated/gateway.ts";
 import type { ContainerRecord, DeniedRequest, Usage } from "./generated/swarm-state.ts";
 import { zeroSpending } from "./spending.ts";
 
-/** The maximum number of different denied requests in a worker's record. The record keeps the newest ones. */
+/**
+ * The maximum number of different denied network requests in a worker's record. The record keeps the newest
+ * ones.
+ */
 const maxDenied = 10;
 
 /**
- * Records the usage that the gateway counted, instead of what the agent reports. `total` replaces the
- * worker's usage; `part` is added to the usage of one story.
+ * Returns a worker's record with the token usage that the gateway counted, in place of the usage that the
+ * agent reported. `total` replaces the worker's usage; `part` is added to the usage of one story.
  */
 export function withMeteredSpending(
   record: ContainerRecord,
@@ -23,7 +26,10 @@ export function withMeteredSpending(
   };
 }
 
-/** Records a request that the gateway denied. If the record has the same request already, raises its count. */
+/**
+ * Returns a worker's record with a network request that the gateway denied. If the record already has this
+ * request, adds to its count.
+ */
 export function withDeniedRequest(
   record: ContainerRecord,
   { what, why, times }: DeniedRequest,
@@ -36,7 +42,8 @@ export function withDeniedRequest(
 }
 
 /**
- * Returns the spending in a worker's record as the gateway counted it; zero if only the agent reported usage.
+ * Returns the tokens and costs in a worker's record that the gateway counted; zero if the record has only
+ * the agent's own report.
  */
 export function meteredSpendingOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;

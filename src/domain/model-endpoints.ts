@@ -14,36 +14,42 @@ import {
 import { redactSecretReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
 
-/** The credential with which the gateway calls a model API, with references to the secrets. */
+/**
+ * The credential with which the gateway calls a model API. It contains references to secrets, not the
+ * secrets themselves.
+ */
 export type CredentialPlan =
   | {
       readonly kind: "headers";
-      /** Headers that the gateway sends with each call. They replace the agent's headers of the same names. */
+      /**
+       * Headers that the gateway sets in each call. They replace headers of these names in the agent's
+       * request.
+       */
       readonly headers: Readonly<Record<string, HeaderTemplate>>;
-      /** Values that the gateway adds to the agent's headers of the same names. */
+      /** Values that the gateway appends to headers of these names in the agent's request. */
       readonly adds?: Readonly<Record<string, string>>;
     }
   /**
-   * A credential for Anthropic: a subscription's login or token, or an API key. The host recognises the kind
-   * from the secret.
+   * A credential for Anthropic: a subscription's login, a subscription's token, or an API key. swarm
+   * recognises the kind when it reads the secret.
    */
   | { readonly kind: "login"; readonly reference: string };
 
-/** The plan of a model endpoint, an address of a model API that the gateway calls for agents. */
+/** A planned model endpoint: an address of a model API that the gateway will call for agents. */
 export interface EndpointPlan {
   readonly name: string;
   /**
-   * The provider whose models agents expect at the endpoint; null for an endpoint in the settings that every
-   * agent may call.
+   * The provider whose models the agents call at this endpoint. Null for an additional endpoint from the
+   * settings, which every agent may call.
    */
   readonly provider: ModelApi | null;
-  /** The API of the endpoint; null if the settings do not state the API. */
+  /** The model API that the endpoint implements; null if the settings do not name it. */
   readonly api: ModelApi | null;
   readonly url: string;
   readonly credential: CredentialPlan;
-  /** Names of further headers and query parameters that the gateway forwards from an agent's request. */
+  /** The names of headers and query parameters that the gateway also forwards from an agent's request. */
   readonly pass: readonly string[];
-  /** Names of the agents that call the endpoint; null if all agents may. */
+  /** The names of the agents that may call the endpoint; null if all agents may. */
   readonly agents: readonly string[] | null;
 }
 
@@ -56,9 +62,12 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface PlannedEndpoints {
   readonly endpoints: readonly EndpointPlan[];
-  /** Agents without a credential, each with the variables of which the user must set one. */
+  /** The agents that lack a credential, each with the variables of which the user must set one. */
   readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /** Addresses in the environment that the gateway cannot call, each as the facts of an INVALID_VALUE error. */
+  /**
+   * The environment variables whose address the gateway cannot call. Each entry holds the details for an
+   * INVALID_VALUE error.
+   */
   readonly problems: readonly {
     readonly name: string;
     readonly value: string;
@@ -73,16 +82,17 @@ const addresses: Readonly<Record<ModelApi, string>> = {
 };
 
 /**
- * The header to send with the token of a subscription: without the header, Anthropic's API refuses the token.
+ * The header that the gateway must send with a subscription's token. Without this header, Anthropic's API
+ * refuses the token.
  */
 export const subscriptionTokenHeader: Readonly<Record<string, string>> = {
   "anthropic-beta": "oauth-2025-04-20",
 };
 
 /**
- * Plans which model endpoints the gateway calls for these agents, and with which credentials. The plan
- * contains references to secrets, never the secrets. `env` gives the addresses, and shows which secrets are
- * set.
+ * Plans which model endpoints the gateway will call for the given agents, and with which credentials. The
+ * plan contains references to secrets, never secrets. `env` provides the endpoints' addresses, and shows
+ * which secrets are set.
  */
 export function planEndpoints(
   agents: readonly AgentSpec[],
@@ -121,7 +131,7 @@ export function planEndpoints(
   };
 }
 
-/** Returns the names of the planned endpoints that a worker with this agent may call. */
+/** Returns the names of those planned endpoints that a worker with the given agent may call. */
 export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly EndpointPlan[]): string[] {
   const name = modelProvidersOf(agent).length > 0 ? agentDisplayName(agent) : null;
   return endpoints
@@ -130,7 +140,8 @@ export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly Endp
 }
 
 /**
- * Returns the user's variables for an agent except secrets and addresses, for example the choice of a model.
+ * Returns the user's environment variables for an agent, such as the choice of a model, but no secrets and
+ * no addresses.
  */
 export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly<Record<string, string>> {
   return Object.fromEntries(
@@ -140,7 +151,10 @@ export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly
   );
 }
 
-/** Describes the planned endpoints to the user before anything starts: names and hosts, never a secret. */
+/**
+ * Describes the planned endpoints to the user before any worker starts, with names and hosts but never a
+ * secret.
+ */
 export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] {
   return endpoints.map(({ name, url, credential, agents }) => {
     const { host } = new URL(url);
@@ -189,8 +203,8 @@ function callsOf(
 }
 
 /**
- * Plans the credential for an endpoint in the user's settings: the headers in the settings. If the settings
- * have no headers, the provider's credential, if there is one.
+ * Plans the credential for a provider's endpoint in the user's settings. Uses the headers in the settings;
+ * if there are none, uses the provider's credential, if it is set.
  */
 function credentialAt(
   { headers }: ParsedUpstream,
@@ -236,14 +250,14 @@ function addressOf({ name, address }: ModelProvider, env: Variables): Address {
 }
 
 /**
- * Removes the API's version from the end of an OpenAI address. Agents' programs write the version into the paths of their
- * requests, so URLs would contain the version twice.
+ * Removes the API's version, `/v1`, from the end of an OpenAI address. Agent programs add the version to
+ * their requests' paths, so URLs would contain it twice.
  */
 function withoutVersion(url: string, api: ModelApi | null): string {
   return api === "openai" ? url.replace(/\/v1$/, "") : url;
 }
 
-/** Returns the part of an address that cannot contain a secret: the scheme, the host and the port. */
+/** Returns only the scheme, the host and the port of an address, because the rest may contain a secret. */
 function shownAddress(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : "…";
 }
@@ -257,7 +271,10 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedUpstream[] {
   });
 }
 
-/** Plans the endpoints in the user's settings that replace no provider's endpoint. All agents may call them. */
+/**
+ * Plans the additional endpoints in the user's settings, which replace no provider's endpoint. Every agent
+ * may call them.
+ */
 function forAll(own: readonly ParsedUpstream[]): EndpointPlan[] {
   return own
     .filter(({ name }) => !isBuiltIn(name))
@@ -271,14 +288,17 @@ function isBuiltIn(name: string): name is ModelApi {
   return Object.hasOwn(addresses, name);
 }
 
-/** Returns whether an agent may call the endpoints in the user's settings. A script agent may not: it calls no model. */
+/**
+ * Returns whether an agent may call the additional endpoints in the user's settings. An agent of the kind
+ * `script` may not, because it calls no models.
+ */
 function mayCallOwn({ kind }: AgentSpec): boolean {
   return kind !== "script";
 }
 
 /**
- * Returns an endpoint name that is not in use, with a number if necessary. Agents with different secrets need
- * several endpoints of one provider.
+ * Returns an endpoint name that no other endpoint has, with a number appended if necessary. Agents with
+ * different secrets need several endpoints of the same provider.
  */
 function freeName(wanted: string, taken: ReadonlySet<string>): string {
   for (let count = 1; ; count += 1) {

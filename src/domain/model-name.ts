@@ -1,4 +1,7 @@
-/** Returns a model's full name, and its name without providers' prefixes: `anthropic/…`, `models/…`, `us.anthropic.…`. */
+/**
+ * Returns a model's full name, and all forms of the name without a provider's prefix, such as `anthropic/`,
+ * `models/` or `us.anthropic.`.
+ */
 function modelNames(model: string): readonly string[] {
   const name = model.toLowerCase();
   const starts = [...name.matchAll(/[/:]|\banthropic\./g)].map((match) => match.index + match[0].length);
@@ -6,8 +9,8 @@ function modelNames(model: string): readonly string[] {
 }
 
 /**
- * Finds the entry in a list whose `model` is the longest prefix of the model's name; of equally long ones,
- * the first. Returns undefined if no entry is a prefix.
+ * Finds the list entry whose `model` is the longest prefix of the given model's name. Among equally long
+ * prefixes, the first entry wins. Returns undefined if no entry is a prefix.
  */
 export function findByLongestModelPrefix<Listed extends { readonly model: string }>(
   listed: readonly Listed[],

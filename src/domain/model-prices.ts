@@ -1,11 +1,11 @@
 import type { ModelPrice } from "./generated/gateway.ts";
 
-/** The date of the newest published prices in `modelPrices`. */
+/** The date up to which `modelPrices` contains the prices that the providers published. */
 export const modelPricesDate = "2026-11-06";
 
 /**
- * Prices in US dollars for a million tokens of input, output and cache reads. In case of doubt, the table has
- * the higher price, so that a budget holds:
+ * The prices of models in US dollars for a million tokens of input, output and cache reads. In case of
+ * doubt, a price is too high rather than too low, so that no budget is exceeded:
  * - Temporary discounts are left out (gpt-5.6-sol, gemini-3.6-flash to 3.8-flash).
  * - An unknown model costs as much as the most expensive model of its family.
  * - A cache read without a published price costs as much as other input.
@@ -104,18 +104,24 @@ export const modelPrices: readonly ModelPrice[] = [
   google("gemini-2.0-flash-lite", 0.075, 0.3, 0.075),
 ];
 
-/** Returns the user's own prices, and the prices in `modelPrices` of all other models. */
+/** Returns the prices that the user sets, and for all other models the prices in `modelPrices`. */
 export function withDefaultPrices(own: readonly ModelPrice[]): readonly ModelPrice[] {
   const named = new Set(own.map(({ model }) => model.toLowerCase()));
   return [...own, ...modelPrices.filter(({ model }) => !named.has(model))];
 }
 
-/** Makes the price of a model for which a write to a five-minute cache costs a quarter more than other input. */
+/**
+ * Creates the prices of a model. A token written to a five-minute cache costs a quarter more than other
+ * input.
+ */
 function anthropic(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input * 1.25 };
 }
 
-/** Makes the price of an OpenAI model up to gpt-5.5: a write to a cache costs as much as other input. */
+/**
+ * Creates the prices of an OpenAI model up to gpt-5.5. A token written to a cache costs as much as other
+ * input.
+ */
 function openai(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return { model, input, output, cacheRead, cacheWrite: input };
 }
@@ -125,8 +131,8 @@ function openaiWithWrites(model: string, input: number, output: number, cacheRea
 }
 
 /**
- * Makes the price of a Google model. Leaves out the price of cache storage by the hour, which no response
- * reports.
+ * Creates the prices of a Google model. Leaves out the hourly price of cache storage, because no response
+ * reports that storage.
  */
 function google(model: string, input: number, output: number, cacheRead: number): ModelPrice {
   return openai(model, input, output, cacheRead);

@@ -6,27 +6,30 @@ import { workerContainerName } from "./worker-names.ts";
 import { countStoryProgress } from "./worker-record.ts";
 
 interface Retrying {
-  /** The hashes of commits that are missing from the host's repository, although stories name them. */
+  /**
+   * The hashes of commits that the state names as stories' results, but that the host's repository does not
+   * contain.
+   */
   readonly lost: ReadonlySet<string>;
-  /** The ID of the completed story to rework, by the worker's container name. */
+  /** The ID of the completed story that the agent must rework, by the worker's container name. */
   readonly reopened: ReadonlyMap<string, string>;
   readonly now: Date;
 }
 
-/** The facts from which a worker reworks a story whose result could not be merged. */
+/** What swarm needs to plan the rework of a story whose result could not be merged. */
 export interface ReworkFacts {
   readonly reason: Reason;
   readonly storyId: string;
-  /** The merge commit of the worker's result and `base`. The worker's ref moves to this commit. */
+  /** The commit that merges the worker's result with `base`. The worker's git ref moves to this commit. */
   readonly commit: string;
   readonly base: string;
   readonly now: Date;
 }
 
 /**
- * Plans another attempt for each worker whose result `swarm merge` set aside. The attempt starts from the
- * worker's result merged with the base. Workers that were skipped because a dependency failed become
- * `pending` again.
+ * Plans another attempt for each worker in `startByName`, in which the agent reworks the worker's result.
+ * The attempt starts from a merge of the result with the base commit. Workers that were skipped because a
+ * dependency failed become `pending` again.
  */
 export function planReworkAttempts(
   state: SwarmState,
@@ -60,8 +63,8 @@ function isSkipped({ status, reason }: ContainerRecord): boolean {
 }
 
 /**
- * Plans another attempt for the failed workers among `names`, and makes the stopped ones `pending`. All
- * skipped workers become `pending`, too.
+ * Plans another attempt for the failed workers among `names`, and sets the stopped ones to `pending`. Also
+ * sets all workers to `pending` that were skipped because a dependency failed.
  */
 export function planRetryAttempts(state: SwarmState, names: readonly string[], how: Retrying): SwarmState {
   const containers = state.containers.map((record) => {
@@ -78,9 +81,9 @@ export function planRetryAttempts(state: SwarmState, names: readonly string[], h
 }
 
 /**
- * Returns the record of a worker's next attempt, which has its own container and starts from the collected
- * commits. A completed story runs again only if it is reopened or its commit is missing from the host's
- * repository.
+ * Returns the record of a worker's next attempt, which has a new container and starts from the commits of
+ * earlier attempts. A completed story runs again only if the agent must rework it, or if its commit is
+ * missing from the host's repository.
  */
 function nextAttempt(
   { project, swarmId }: Pick<SwarmState, "project" | "swarmId">,
@@ -110,7 +113,10 @@ function endOfAttempt({ attempt, reason, finishedAt }: ContainerRecord, now: Dat
   return { attempt, code, message: sanitizeText(message, 500), at: finishedAt ?? now.toISOString() };
 }
 
-/** Clears the command `retry`, because the new attempt carries it out. Any other command stays. */
+/**
+ * Removes the user's command `retry` from a worker's record, because the new attempt carries out this
+ * command. Any other command stays in the record.
+ */
 const withoutRetryCommand = ({ wish }: ContainerRecord): Pick<ContainerRecord, "wish"> => ({
   wish: wish === "retry" ? null : wish,
 });

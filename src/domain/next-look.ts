@@ -1,18 +1,18 @@
 /**
- * The observed growth of a size, such as a disk usage, towards its limit: by `grownBytes` within `inMs`
+ * How fast a size, such as a disk usage, grows towards its limit: by `grownBytes` in the last `inMs`
  * milliseconds.
  */
 export interface SizeGrowth {
   readonly grownBytes: number;
   readonly inMs: number;
-  /** The number of bytes left below the limit. */
+  /** The number of bytes that are left until the size reaches its limit. */
   readonly remainingBytes: number;
 }
 
 /**
- * Returns the delay until the next check of a growing size: half of the time after which the size would reach
- * its limit at the observed pace. `minMs` limits the cost of checks; `maxMs` limits how late a check notices
- * faster growth.
+ * Returns the delay in milliseconds until the next check of a growing size: half of the time in which the
+ * size would reach its limit at the observed pace. The delay is between `minMs`, which limits the cost of
+ * checks, and `maxMs`, after which a check notices faster growth.
  */
 export function nextPollMs(
   { grownBytes, inMs, remainingBytes }: SizeGrowth,

@@ -3,8 +3,8 @@ import { parseDurationMs } from "./duration.ts";
 const maxMs = 24 * 3_600_000;
 
 /**
- * Returns when a night's work ends, at most 24 hours from now. The text is a time of day such as `07:00` by
- * this machine's clock, or a duration such as `6h`. Returns null for any other text.
+ * Returns the time at which unattended work ends, at most 24 hours from now. The text is a time of day on
+ * this machine's clock, such as `07:00`, or a duration such as `6h`. Returns null for any other text.
  */
 export function parseUnattendedEndTime(text: string, now: Date): Date | null {
   const ms = parseDurationMs(text);

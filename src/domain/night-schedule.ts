@@ -1,32 +1,35 @@
-/** A cron schedule that starts a swarm in one worktree. */
+/** A schedule by which cron starts a swarm in one git worktree. */
 export interface NightlySchedule {
   readonly projectId: string;
-  /** The path of the worktree's folder. */
+  /** The path of the worktree's root folder. */
   readonly root: string;
-  /** The path of swarm's executable. */
+  /** The path of the executable `swarm`. */
   readonly program: string;
-  /** The time of day at which cron starts the swarm, by the machine's clock. */
+  /** The time of day at which cron starts the swarm, on this machine's clock. */
   readonly at: { readonly hour: number; readonly minute: number };
-  /** The days of the week as cron writes them: `*`, `1-5`, `mon,thu`. */
+  /** The days of the week in cron's syntax, such as `*`, `1-5` or `mon,thu`. */
   readonly days: string;
-  /** Environment variables with which swarm finds the same engine under cron as in the user's shell. */
+  /**
+   * Environment variables that cron passes to swarm, so that swarm finds the same container engine as in the
+   * user's shell.
+   */
   readonly environment: Readonly<Record<string, string>>;
-  /** The command-line arguments of swarm. */
+  /** The arguments with which cron calls swarm. */
   readonly commandArguments: readonly string[];
 }
 
-/** A crontab line that swarm wrote for a project. */
+/** A line that swarm wrote to the user's crontab for one project. */
 export interface ProjectCrontabLine {
   readonly projectId: string;
   readonly line: string;
 }
 
 const mark = "# aimi-swarm ";
-/** The maximum length of a crontab line in bytes: cron cuts longer commands without an error. */
+/** The maximum length of a crontab line in bytes. cron cuts longer commands without reporting an error. */
 const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
-/** Parses a time such as `23:00`; null for any other text. */
+/** Parses a time of day such as `23:00`. Returns null for any other text. */
 export function parseTimeOfDay(text: string): NightlySchedule["at"] | null {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   return hour === undefined || minute === undefined ? null : { hour: Number(hour), minute: Number(minute) };
@@ -38,7 +41,7 @@ function dayOf(text: string): number | null {
   return /^[0-7]$/.test(text) ? Number(text) : names.includes(text) ? names.indexOf(text) : null;
 }
 
-/** Whether every implementation of cron accepts this list of week days. */
+/** Returns whether every implementation of cron accepts this list of days of the week. */
 export function isWeekdayList(text: string): boolean {
   if (text === "*") return true;
   return text.split(",").every((part) => {
@@ -47,7 +50,10 @@ export function isWeekdayList(text: string): boolean {
   });
 }
 
-/** Renders a schedule as a crontab line; null if the line is too long or crontab syntax cannot express it. */
+/**
+ * Formats a schedule as a crontab line. Returns null if the line would be too long, or if crontab syntax
+ * cannot express it.
+ */
 export function crontabLine(night: NightlySchedule): string | null {
   const { projectId, root, program, at, days, environment, commandArguments } = night;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
@@ -60,7 +66,10 @@ export function crontabLine(night: NightlySchedule): string | null {
   return /\p{Cc}/u.test(line) || new TextEncoder().encode(line).length > maxLength ? null : line;
 }
 
-/** Replaces a project's line in a crontab, or removes the line if `line` is null. All other lines stay. */
+/**
+ * Replaces the line of a project in the text of a crontab, or removes it if `line` is null. All other lines
+ * stay unchanged.
+ */
 export function replaceCrontabLine(crontab: string, projectId: string, line: string | null): string {
   const others = crontab.split("\n").filter((each) => ownerOf(each) !== projectId);
   if (others.at(-1) === "") others.pop();
@@ -68,7 +77,7 @@ export function replaceCrontabLine(crontab: string, projectId: string, line: str
   return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
-/** Returns the crontab lines that swarm wrote, for all projects. */
+/** Returns all lines in the text of a crontab that swarm wrote, for any project. */
 export function findCrontabLines(crontab: string): ProjectCrontabLine[] {
   return crontab.split("\n").flatMap((line) => {
     const projectId = ownerOf(line);
@@ -82,7 +91,7 @@ function ownerOf(line: string): string | null {
   return at < 0 ? null : line.slice(at + mark.length).trim();
 }
 
-/** Quotes one word for a shell. */
+/** Quotes a text so that a POSIX shell reads it as one word. */
 function quoted(text: string): string {
   return /^[\w@+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -3,7 +3,9 @@ import type { SwarmSummary } from "./generated/summary.ts";
 import { reportFileName } from "./report-name.ts";
 import { describeMergedBranch, describeTotals } from "./summary-words.ts";
 
-/** Why the user gets a notice: the swarm has ended, or a worker needs the user while the swarm still runs. */
+/**
+ * The reason for a notice to the user: the swarm has ended, or a worker of a running swarm needs the user.
+ */
 export type NoticeReason = { readonly exit: number } | { readonly worker: string; readonly why: string };
 
 export function createNotice(summary: SwarmSummary, occasion: NoticeReason): Notice {

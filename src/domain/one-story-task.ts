@@ -4,12 +4,12 @@ import { SwarmError } from "./errors.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import { slugOfTaskFile } from "./slug.ts";
 
-/** The user's request for a task with one story. */
+/** The input from which swarm makes a task with one story. */
 export interface StoryRequest {
-  /** The prompt, as `requireValidPrompt` returned it. */
+  /** The user's prompt, already checked and trimmed by `requireValidPrompt`. */
   readonly prompt: string;
   readonly branch: string;
-  /** Shell commands that check the work; null to use the settings' commands. */
+  /** Shell commands that check the agent's work; null to use the commands from the settings. */
   readonly verify: readonly string[] | null;
   readonly agent: AgentChoice;
   /** Today's date as `YYYY-MM-DD`. */
@@ -17,14 +17,14 @@ export interface StoryRequest {
 }
 
 /**
- * The maximum number of characters of a prompt: Linux accepts at most 128 KiB as one command-line argument.
+ * The maximum number of characters of a prompt. Linux accepts at most 128 KiB as one command-line argument.
  */
 const maxPromptLength = 120_000;
 const maxTitleLength = 200;
 const maxDescriptionLength = 500;
 /**
- * The maximum number of characters of a generated name. A slug may have five more, for a suffix such as
- * `-12`.
+ * The maximum number of characters of a name that swarm derives from a prompt. The limit leaves room for a
+ * suffix such as `-12`.
  */
 const maxNameLength = 25;
 
@@ -41,8 +41,8 @@ export function requireValidPrompt(prompt: string): string {
 }
 
 /**
- * Makes a task file with the prompt as its only story. If the prompt is too long for the description, the
- * story's notes hold the full prompt.
+ * Makes a task file whose only story is the prompt. If the prompt is too long for the story's description,
+ * the story's notes hold the prompt.
  */
 export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
   const title = titleOf(text);
@@ -65,8 +65,8 @@ export function oneStoryTask({ prompt: text, branch, verify, agent, today }: Sto
 }
 
 /**
- * Yields candidate names for the task file and its branch, for example `fix-the-login`, then
- * `fix-the-login-2` …
+ * Yields names for the task file and its branch until the caller accepts one, for example `fix-the-login`,
+ * then `fix-the-login-2` …
  */
 export function* candidateTaskNames(prompt: string): Generator<string> {
   const name = nameOf(prompt);
@@ -75,7 +75,8 @@ export function* candidateTaskNames(prompt: string): Generator<string> {
 }
 
 /**
- * Derives a branch name from a task's name. Returns null if the branch name clashes with an existing branch.
+ * Derives a branch name such as `swarm/fix-the-login` from a task's name. Returns null if this branch would
+ * clash with an existing branch.
  */
 export function defaultBranchName(
   name: string,
@@ -89,7 +90,7 @@ export function defaultBranchName(
   return taken.some((other) => branchNamesClash(other, branch)) ? null : branch;
 }
 
-/** Builds a name from the first words of the prompt, as many as fit into `maxNameLength`. */
+/** Builds a task's name from as many first words of the prompt as fit into `maxNameLength`. */
 function nameOf(prompt: string): string {
   const words = prompt.split(/\s+/).filter((word) => /[a-z0-9]/i.test(word.normalize("NFKD")));
   let name = slugOfTaskFile(words[0] ?? "")
@@ -104,7 +105,7 @@ function nameOf(prompt: string): string {
 }
 
 /**
- * Returns the prompt's first line as the title. If the line is too long, returns only the line's first
+ * Returns the first line of the prompt as the task's title. If the line is too long, returns only its first
  * sentence.
  */
 function titleOf(text: string): string {

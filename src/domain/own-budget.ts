@@ -1,4 +1,7 @@
-/** The settings that limit the spending of a worker or a swarm, each with its environment variable. */
+/**
+ * The settings that limit how much a worker or a swarm may spend, each with the environment variable that
+ * sets it.
+ */
 const budgets: readonly (readonly [setting: string, variable: string])[] = [
   ["swarmBudgetUsd", "SWARM_BUDGET_USD"],
   ["swarmBudgetTokens", "SWARM_BUDGET_TOKENS"],
@@ -6,7 +9,7 @@ const budgets: readonly (readonly [setting: string, variable: string])[] = [
   ["budgetTokens", "SWARM_WORKER_BUDGET_TOKENS"],
 ];
 
-/** Whether the settings contain at least one budget. A budget counts only if it is a positive number. */
+/** Whether the given settings contain a budget. A budget must be a positive number to count. */
 export function hasBudgetSetting(settings: unknown): boolean {
   if (typeof settings !== "object" || settings === null || Array.isArray(settings)) return false;
   return budgets.some(([setting]) => {
@@ -16,8 +19,8 @@ export function hasBudgetSetting(settings: unknown): boolean {
 }
 
 /**
- * Returns the name of an environment variable that overrides a budget in the user's settings file; null if no
- * such variable is set. The project, not the user, may have set the variable.
+ * Returns the name of a set environment variable that takes precedence over the budgets in the user's
+ * settings file; null if none is set. The variable is not trusted, because the project may have set it.
  */
 export function findBudgetVariable(env: Readonly<Record<string, string | undefined>>): string | null {
   return budgets.find(([, variable]) => env[variable])?.[1] ?? null;

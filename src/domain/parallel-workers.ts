@@ -1,12 +1,15 @@
 import type { SwarmPlan } from "./generated/plan.ts";
 import type { WorkerTask } from "./plan.ts";
 
-/** The CPUs and memory of an engine's host, and how much of them the host's other sandboxes may use. */
+/**
+ * The CPUs and memory of the engine's host. `others` describes the host's other sandboxes: the number of
+ * workers among them, and the sum of their memory limits.
+ */
 export interface HostCapacity {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly others: { readonly workers: number; readonly memoryBytes: number };
-  /** The host's name in messages: `the engine's host`, or `this machine` if no engine answers. */
+  /** The host's name in messages to the user: `the engine's host`, or `this machine` if no engine answers. */
   readonly name: string;
 }
 
@@ -19,8 +22,8 @@ export interface ParallelSettings {
 const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
 
 /**
- * Returns the number of workers (at least 1) that a host can run beside its other sandboxes. Memory limits
- * the number, and so do the CPUs: two workers share a CPU, since agents mostly wait.
+ * Returns the number of workers (at least 1) that fit on the host beside its other sandboxes. Memory is one
+ * limit; the other is two workers per CPU, since agents mostly wait.
  */
 export function countWorkersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
@@ -31,8 +34,8 @@ export function countWorkersThatFit(
 }
 
 /**
- * Returns how many workers may run at once for these unfinished tasks, and why. Only `parallel: auto` uses
- * `capacity`; null means that the capacity is unknown.
+ * Returns how many workers may run the given tasks at the same time, and why. `capacity` matters only for
+ * `parallel: auto`; null means that the capacity is unknown.
  */
 export function parallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
@@ -52,7 +55,7 @@ export function parallelWorkers(
   };
 }
 
-/** Whether more workers could run if the host's other sandboxes ended. */
+/** Whether swarm could run more workers at the same time if the host's other sandboxes ended. */
 export function isLimitedByOtherSandboxes(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,

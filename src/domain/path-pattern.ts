@@ -8,8 +8,8 @@ type Step =
   | { readonly kind: "any" | "star" | "enter folders" | "in folders" | "rest" };
 
 /**
- * Compiles a pattern with `*`, `?`, `[a-z]` and `**`, by Docker's rules, into a function that tests paths.
- * Uses no regular expression, because an untrusted pattern could make it exponentially slow.
+ * Compiles a path pattern with `*`, `?`, `[a-z]` and `**`, by Docker's rules, into a function that tests
+ * paths. Uses no regular expression, because an untrusted pattern could make it exponentially slow.
  */
 export function compilePathPattern(pattern: string): (path: string) => boolean {
   const steps = readSteps([...pattern]);
@@ -70,7 +70,8 @@ function readClass(characters: readonly string[]): Step {
 }
 
 /**
- * Returns the given states and every state that the matcher can reach from them without reading a character.
+ * Returns the given states of the pattern matcher, and every state that it can reach from them without
+ * reading a character.
  */
 function reached(steps: readonly Step[], states: readonly number[]): number[] {
   const all = new Set<number>();

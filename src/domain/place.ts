@@ -1,4 +1,4 @@
-/** A position in a file, for messages. */
+/** A position in a file, as messages to the user name it. */
 export interface SourceLocation {
   readonly file: string;
   readonly line?: number;

@@ -5,29 +5,34 @@ import { withStatus } from "./swarm-state.ts";
 import { adapterReportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
-/** A container or volume of this worktree on the engine. Its labels are untrusted. */
+/** A container or volume that the engine lists for this worktree. Its labels are untrusted. */
 export interface EngineResource {
   readonly kind: "container" | "volume";
   readonly name: string;
   readonly swarmId: string | null;
   readonly taskFile: string | null;
   readonly attempt: number | null;
-  /** Whether the resource belongs to a gateway, which all workers of a swarm share. */
+  /** Whether the resource belongs to a swarm's gateway, which all workers of the swarm share. */
   readonly isOfGateway?: boolean;
-  /** Whether the resource belongs to a check of results. Such a resource holds no work of a worker. */
+  /**
+   * Whether swarm made the resource to check results in a fresh sandbox. Such a resource holds no worker's
+   * work.
+   */
   readonly isOfCheck?: boolean;
 }
 
-/** An attempt of a worker that left a container or volume on the engine. */
+/** A worker's attempt that left a container or volume on the engine. */
 export interface LeftoverAttempt {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
-  /** The attempt's final status; null if no record has a final status of this attempt. */
+  /** The attempt's final status; null if the state file has no final status of this attempt. */
   readonly status: "completed" | "failed" | null;
 }
 
-/** Whether the host's repository has all commits of an attempt. If not, `why` says what is missing. */
+/**
+ * Whether the host's repository has all commits of the worker's attempt. If not, `why` says what is missing.
+ */
 export type WorkAvailability =
   | { readonly kind: "here" }
   | { readonly kind: "elsewhere"; readonly why: string };
@@ -35,7 +40,7 @@ export type WorkAvailability =
 export interface Leftover {
   readonly kind: EngineResource["kind"];
   readonly name: string;
-  /** The worker's slug; null if neither a record nor a label names the worker. */
+  /** The worker's slug; null if neither the state file nor a label of the resource identifies the worker. */
   readonly worker: string | null;
   readonly swarmId: string | null;
 }
@@ -45,10 +50,13 @@ export interface KeptLeftover extends Leftover {
 }
 
 export interface CleanupPlan {
-  /** The resources to remove, in this order: containers first, volumes with an agent's conversations last. */
+  /**
+   * The resources to remove, in this order: containers, volumes, and at last the volumes with agents'
+   * conversations.
+   */
   readonly remove: readonly Leftover[];
   readonly keep: readonly KeptLeftover[];
-  /** The container names of the workers whose work this plan discards. */
+  /** The container names of the workers whose work is lost when swarm carries out this plan. */
   readonly discarded: readonly string[];
 }
 
@@ -56,15 +64,18 @@ export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly resources: readonly EngineResource[];
   readonly locationOf: (attempt: LeftoverAttempt) => WorkAvailability;
-  /** Whether to remove even work that the host's repository does not have. */
+  /** Whether to remove containers and volumes even if they hold the only copy of a worker's work. */
   readonly discard: boolean;
-  /** The container names of the workers to clean up; null to clean up all resources of the worktree. */
+  /**
+   * The container names of the workers to clean up; null to clean up all of the worktree's containers and
+   * volumes.
+   */
   readonly only: readonly string[] | null;
 }
 
 /**
- * Decides which resources to remove and which to keep. A resource with the only copy of a worker's work
- * stays, unless `discard` is set.
+ * Decides which containers and volumes to remove and which to keep. Keeps the only copy of a worker's work,
+ * unless `discard` is set.
  */
 export function planCleanup({ state, resources, locationOf, discard, only }: CleanupInput): CleanupPlan {
   const workers = workersIn(state, resources).filter(
@@ -88,8 +99,8 @@ export function planCleanup({ state, resources, locationOf, discard, only }: Cle
 }
 
 /**
- * Returns the attempts for which `planCleanup` may call `locationOf`. The caller must locate the work of
- * these attempts first.
+ * Returns the attempts about which `planCleanup` may call `locationOf`. Before that, the caller must find out
+ * where the commits of these attempts are.
  */
 export function findLeftoverAttempts(
   state: SwarmState | null,
@@ -105,7 +116,7 @@ export function findLeftoverAttempts(
 }
 
 /**
- * Returns the record of a worker whose container and volumes were discarded. The user can retry such a
+ * Changes a worker's record after its container and volumes were discarded. The user can then retry the
  * worker, but not resume it.
  */
 export function withDiscardedContainer(record: ContainerRecord, now: Date): ContainerRecord {
@@ -119,7 +130,7 @@ export function withDiscardedContainer(record: ContainerRecord, now: Date): Cont
   };
 }
 
-/** The containers and volumes of all attempts of one worker. */
+/** A worker, and the containers and volumes that remain of all its attempts. */
 interface LeftWorker {
   readonly swarmId: string | null;
   readonly taskFile: string | null;
@@ -146,7 +157,10 @@ interface Judged {
   readonly rank: number;
 }
 
-/** Decides which gateways to remove. A gateway stays as long as a worker of its swarm has not finished. */
+/**
+ * Decides which resources of gateways to remove. Keeps a gateway as long as a worker of its swarm has not
+ * finished.
+ */
 function judgeGateways(state: SwarmState | null, resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfGateway }) => isOfGateway)
@@ -161,7 +175,10 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
     });
 }
 
-/** Plans to remove all resources of checks: only a killed swarm process leaves such resources behind. */
+/**
+ * Plans to remove all resources with which swarm checked results. Only a killed swarm process leaves such
+ * resources behind.
+ */
 function judgeChecks(resources: readonly EngineResource[]): Judged[] {
   return resources
     .filter(({ isOfCheck }) => isOfCheck)
@@ -228,8 +245,8 @@ function attemptOf(worker: LeftWorker, resource: EngineResource): LeftoverAttemp
 }
 
 /**
- * Returns the slug that the names of the worker's journals contain. The slug comes from the record, or else
- * from the resource's name.
+ * Returns the worker's slug, which the file names of the worker's journals contain. The slug comes from the
+ * worker's record, or else from the resource's name.
  */
 function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
   const { record, taskFile, swarmId } = worker;
@@ -241,8 +258,8 @@ function slugIn(worker: LeftWorker, resource: EngineResource): string | null {
 }
 
 /**
- * Returns the name of the container whose conversations a volume holds; null if the volume holds no
- * conversations.
+ * If the resource is a volume with an agent's conversations, returns the name of the agent's container; null
+ * for any other resource.
  */
 function homeOf({ name }: EngineResource): string | null {
   const suffix = homeVolumeName("");

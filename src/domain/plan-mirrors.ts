@@ -1,12 +1,15 @@
 import { defaultRegistryUrls } from "./egress.ts";
 import { type ParsedUpstream, parseRegistry } from "./endpoint-words.ts";
 
-/** The upstream package registry of a mirror in the gateway. `headers` holds references to secrets. */
+/**
+ * The package registry to which a mirror in the gateway forwards requests. `headers` holds references to
+ * secrets.
+ */
 export type MirrorPlan = Pick<ParsedUpstream, "name" | "url" | "headers">;
 
 /**
- * Returns the upstream registry of each mirror that a preset enabled: the registry that the user set, or else
- * the public registry.
+ * Returns the upstream registry of each package mirror that the opened presets contain: the registry from the
+ * settings, or else the public registry.
  */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {
   const own = registries.map(parseRegistry).filter((parsed) => parsed.kind === "address");

@@ -18,37 +18,40 @@ export type { SwarmPlan };
 export interface LoadedTask {
   /** The task file's name inside the task folder. */
   readonly fileName: string;
-  /** The task file's path as users type it. */
+  /** The path of the task file, as messages and commands show it to the user. */
   readonly path: string;
   readonly sha256: string;
   readonly taskFile: TaskFile;
 }
 
 /**
- * A worker's task. `sha256` is null if the task file no longer exists, so that swarm read the task from the
- * recorded request.
+ * A worker's task. `sha256` is the task file's hash; null if the task file no longer exists, so that swarm
+ * read the task from the copy in the worker's task request.
  */
 export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
   readonly sha256: string | null;
 }
 
-/** The facts on which a plan depends. */
+/** The facts from which swarm plans `swarm start`. */
 export interface PlanContext {
   readonly settings: Settings;
   readonly ledger: ReadonlyMap<string, LedgerLine>;
   readonly again: boolean;
   readonly head: string | null;
-  /** The capacity of the engine's host; null if the number of workers does not depend on it. */
+  /**
+   * The capacity of the engine's host; null if the setting `parallel` is not `auto`, or if the capacity is
+   * unknown.
+   */
   readonly capacity: HostCapacity | null;
   readonly warnings: readonly string[];
   /**
-   * The user's environment variables. The plan expands addresses with them and reports which secrets are not
-   * set.
+   * The user's environment variables. The plan inserts them into addresses, and warns about secrets whose
+   * variable is not set.
    */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A conflict between task files: clashing branches, or invalid dependencies. */
+/** A conflict between task files that cannot run together: clashing branches, or invalid dependencies. */
 export interface TaskConflict {
   readonly path: string;
   readonly pointer: string;
@@ -57,7 +60,7 @@ export interface TaskConflict {
 }
 
 /**
- * Finds conflicts that keep task files from running together: clashing branches, and missing or cyclic
+ * Finds conflicts because of which task files cannot run together: clashing branches, and missing or cyclic
  * dependencies.
  */
 export function findTaskConflicts(
@@ -67,7 +70,7 @@ export function findTaskConflicts(
   return [...findBranchClashes(tasks), ...findDependencyClashes(tasks, allFileNames)];
 }
 
-/** Plans what `swarm start` would run, in which order, and why. */
+/** Plans which tasks `swarm start` would run or skip, in which order, and why. */
 export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): SwarmPlan {
   const { settings, warnings, env } = context;
   const slugs = uniqueSlugs(tasks.map(({ fileName }) => fileName));
@@ -112,7 +115,7 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   };
 }
 
-/** Returns a task's agent: the one in the task file, else the one in the settings. */
+/** Returns the agent for a task: the agent in the task file, or else the default agent from the settings. */
 export function agentOf(
   { taskFile }: Pick<LoadedTask, "taskFile">,
   settings: DefaultAgentSettings,
@@ -120,7 +123,10 @@ export function agentOf(
   return taskFile.metadata.agent ?? defaultAgentFromSettings(settings);
 }
 
-/** Returns a warning for each missing secret or invalid address that would make `swarm start` fail. */
+/**
+ * Returns warnings about what would make `swarm start` fail: missing secrets, addresses that the gateway
+ * cannot call, or agents that need a network although the setting forbids it.
+ */
 function warningsOfReach(
   { missing, problems }: AgentAccessReport,
   agents: readonly AgentSpec[],
@@ -142,7 +148,7 @@ function warningsOfReach(
   ];
 }
 
-/** Returns warnings about settings that have no effect without a gateway. */
+/** Returns warnings about settings that have no effect because the workers' network has no gateway. */
 function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): string[] {
   if (settings.network === "gateway") return [];
   const { budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens, allow } = settings;
@@ -212,7 +218,7 @@ function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext)
   return tasks.filter(({ sha256 }) => again || !ledger.has(sha256));
 }
 
-/** Sorts tasks so that each task comes after its dependencies. Apart from that, the given order stays. */
+/** Sorts tasks so that each task comes after its dependencies. Otherwise, keeps the given order. */
 function inOrder(tasks: readonly LoadedTask[]): LoadedTask[] {
   const nodes = tasks.map((task, priority) => ({
     id: task.fileName,

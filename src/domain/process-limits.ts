@@ -1,4 +1,7 @@
-/** The limits that together implement `limits.pids` for a sandbox: on its container, and inside gVisor. */
+/**
+ * The limits with which swarm enforces the setting `limits.pids`: one limit for the sandbox's container, one
+ * inside gVisor.
+ */
 export interface ProcessLimits {
   /**
    * The maximum number of processes and threads of the container, enforced by the kernel of the engine's
@@ -6,27 +9,27 @@ export interface ProcessLimits {
    */
   readonly maxPerContainer: number;
   /**
-   * The maximum number of processes and threads per user inside gVisor. Null without gVisor, because the
-   * host's kernel would count a user's processes across all containers.
+   * The maximum number of processes and threads of one user inside gVisor. Null without gVisor: there, the
+   * host's kernel would count the user's processes of all containers together.
    */
   readonly maxPerUser: number | null;
   /**
-   * The number of processes and threads from which on the container counts as exhausted. A short peak does
-   * not count.
+   * The number of processes and threads from which swarm considers the container's limit exhausted. A short
+   * peak does not count.
    */
   readonly exhaustedCount: number;
 }
 
 /**
- * The number of host threads to allow for each process in gVisor. gVisor needs about eight threads per busy
- * process, more under load, and ends if it cannot create a thread.
+ * The number of the host's threads to allow per process inside gVisor. gVisor needs about eight threads for a
+ * busy process, more under load, and exits if it cannot create a thread.
  */
 const threadsEach = 16;
 const threadsOfItsOwn = 128;
 
 /**
- * Converts `limits.pids` into the limits of a sandbox, so that the setting has the same effect under each
- * runtime.
+ * Converts the setting `limits.pids` into limits for a sandbox with this container runtime. Under each
+ * runtime, the setting has the same effect.
  */
 export function processLimits(runtime: string, pids: number): ProcessLimits {
   if (!isGvisor(runtime)) return { maxPerContainer: pids, maxPerUser: null, exhaustedCount: pids };
@@ -35,8 +38,8 @@ export function processLimits(runtime: string, pids: number): ProcessLimits {
 }
 
 /**
- * Whether a container has used up its processes. The number may be up to 2 % below the limit, because some
- * processes may have just ended.
+ * Whether the container's number of processes (`now`) has reached its limit (`most`). A number up to 2 %
+ * below the limit counts, because some processes may have just ended.
  */
 export function areProcessesExhausted({
   now,
@@ -49,8 +52,8 @@ export function areProcessesExhausted({
 }
 
 /**
- * Whether a container ended because gVisor crashed. gVisor is a Go program, which exits with 2 if it cannot
- * create a thread.
+ * Whether the container ended because gVisor itself crashed. gVisor is a Go program, which exits with 2 if it
+ * cannot create a thread.
  */
 export function isGvisorCrash(runtime: string, exitCode: number | null): boolean {
   return isGvisor(runtime) && exitCode === 2;

@@ -2,7 +2,10 @@ import type { DependencyLayer } from "./dependencies/dependency-layer.ts";
 import { joinShellLines, renderRunInstruction, requireImageReference } from "./dockerfile-text.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
-/** Renders the Dockerfile of a project's image from the template and the dependency layers. */
+/**
+ * Renders the Dockerfile of a project's image from swarm's template and the layers with the project's
+ * dependencies.
+ */
 export function renderProjectDockerfile({
   template,
   base,
@@ -24,8 +27,8 @@ export function renderProjectDockerfile({
 }
 
 /**
- * Returns the files of the build context that the layers need. `from` is the tracked file to copy; null means
- * an empty file.
+ * Returns the files that the dependency layers need in the build context. `from` is the tracked file to copy;
+ * null means an empty file.
  */
 export function dependencyBuildContext(
   layers: readonly DependencyLayer[],
@@ -37,8 +40,8 @@ export function dependencyBuildContext(
 }
 
 /**
- * Replaces the template's placeholders by values. Throws if placeholders and values do not match, which would
- * be a bug of swarm.
+ * Replaces the Dockerfile template's placeholders by values. Throws if a placeholder has no value or a value
+ * no placeholder, which would be a bug of swarm.
  */
 function fillTemplate(template: string, values: Readonly<Record<string, string>>): string {
   const missing = new Set(Object.keys(values));
@@ -53,8 +56,8 @@ function fillTemplate(template: string, values: Readonly<Record<string, string>>
 }
 
 /**
- * Installs the tools of all layers. The root layer's tools come last, so that their versions win if several
- * layers install the same tool.
+ * Renders the RUN instruction that installs the tools of all dependency layers. The root folder's tools come
+ * last, so that their versions win if several layers install the same tool.
  */
 function prepareInstruction(layers: readonly DependencyLayer[]): string {
   const lines = [...new Set([...layers].reverse().flatMap(({ prepare }) => prepare))];
@@ -76,8 +79,8 @@ function environmentInstruction(layers: readonly DependencyLayer[]): string {
 }
 
 /**
- * Copies a layer's manifests and installs its packages. Copies the manifests as one folder, so that untrusted
- * file names never become part of the Dockerfile.
+ * Renders the instructions that copy a dependency layer's manifests and install its packages. The manifests
+ * are copied as one folder, so that untrusted file names never become part of the Dockerfile.
  */
 function dependencyInstructions(layer: DependencyLayer, index: number): string[] {
   const { manager, folder, files, emptyFiles, install } = layer;

@@ -8,8 +8,8 @@ export interface PrunableImage {
 }
 
 /**
- * Plans which images to remove: by default, outdated base images, and all but the newest of this project's
- * images and of the probe images. With `own`, all images of this project and no others; with `all`, every
+ * Selects the images to remove: by default, outdated base images, and all but the newest of this project's
+ * images and of the probe images. `own` selects all images of this project and no others; `all` selects every
  * image that swarm made.
  */
 export function planImagePrune<Image extends PrunableImage>(
@@ -50,8 +50,8 @@ export function planImagePrune<Image extends PrunableImage>(
 }
 
 /**
- * Returns the newest images that have a tag. Several can be equally new, because engines report creation
- * times in whole seconds.
+ * Returns the newest image that has a tag. Returns several images if they are equally new, because engines
+ * report creation times in whole seconds.
  */
 function newestOf<Image extends PrunableImage>(images: readonly Image[]): Image[] {
   const named = images.filter(({ tags }) => tags.length > 0);

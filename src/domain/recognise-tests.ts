@@ -10,7 +10,7 @@ export interface TrackedFiles {
   readonly readText: (path: string) => string | undefined;
 }
 
-/** The dependency layers that the sandboxes' image adds to the base image. */
+/** The layers with the project's dependencies that the sandboxes' image adds to the base image. */
 export interface SandboxImageLayers {
   readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
   /**
@@ -21,7 +21,7 @@ export interface SandboxImageLayers {
 }
 
 /**
- * The repository's test command. `by` is the fact from which swarm recognised the command, for example
+ * The command that runs the repository's tests. `by` says how swarm recognised the command, for example
  * "package.json has a test script".
  */
 export interface TestCommand {
@@ -32,8 +32,8 @@ export interface TestCommand {
 export type RecognisedTestCommand =
   | ({ readonly kind: "found" } & TestCommand)
   /**
-   * The image lacks the programs or packages that the command needs, so the command would fail in every
-   * sandbox.
+   * The repository has a test command, but the image lacks programs or packages that the command needs. The
+   * command would fail in every sandbox.
    */
   | ({ readonly kind: "not in the image" } & TestCommand)
   | { readonly kind: "none" };
@@ -140,7 +140,10 @@ const testKinds: readonly TestKind[] = [
   },
 ];
 
-/** The names of files that swarm must read, besides manifests, to recognise tests. */
+/**
+ * The names of files that swarm must read to recognise a project's test command, besides the manifests of the
+ * project's packages.
+ */
 export const testManifestNames: readonly string[] = [
   ...[...pythonFiles, ...makefiles],
   ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],

@@ -4,24 +4,24 @@ import { areProcessesExhausted, isGvisorCrash } from "./process-limits.ts";
 
 /** What the engine reports about the container whose name is in a worker's record. */
 export type ObservedContainer =
-  | { readonly kind: "missing" /** Whether the journal's volume still exists. */; readonly volume: boolean }
+  | { readonly kind: "missing" /** Whether the worker's journal still exists. */; readonly volume: boolean }
   | {
       readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
       readonly containerId: string;
-      /** Whether the labels that swarm puts on containers identify this container as the worker's. */
+      /** Whether the container's labels say that swarm created the container for this worker. */
       readonly labelsAgree: boolean;
     };
 
-/** Facts, besides the record and the container, from which `reconcileRecords` judges a record. */
+/** Facts that `reconcileRecords` needs besides a worker's record and the worker's container. */
 export interface ReconcileFacts {
   readonly isOwnerAlive: boolean;
-  /** The commit of the newest checkpoint in the host's journal. */
+  /** The commit of the newest checkpoint in the host's copy of the worker's journal. */
   readonly lastCheckpoint: string | null;
 }
 
 /**
- * The action that corrects a record. Only the owner carries out `collect` and `publish`, because these two
- * actions have effects outside the state file.
+ * The action that corrects a worker's record. Only the swarm's owner carries out `collect` and `publish`,
+ * because these two actions have effects outside the state file.
  */
 export type CorrectionAction =
   | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
@@ -33,8 +33,8 @@ export type CorrectionAction =
   | { readonly kind: "report"; readonly note: string };
 
 /**
- * A correction of a record, with the record's fields at the time of the decision. If these fields have
- * changed since, the correction is outdated.
+ * A correction of a worker's record, with the record's fields from which swarm decided on the correction. If
+ * these fields have changed since, the correction is outdated.
  */
 export interface Correction {
   readonly container: string;
@@ -43,8 +43,8 @@ export interface Correction {
 }
 
 /**
- * Compares every record with the engine's containers. Returns corrections, and the names of swarm's
- * containers without a record.
+ * Compares every worker's record with the engine's container of the same name. Returns corrections of the
+ * records, and the names of swarm's containers that have no record.
  */
 export function reconcileRecords(
   records: readonly ContainerRecord[],
@@ -107,8 +107,8 @@ function judge(
 }
 
 /**
- * Whether a recorded ID belongs to the observed container. Users and older tools record only the first twelve
- * digits of an ID.
+ * Whether the container ID in a worker's record is that of the observed container. Users and older tools
+ * record only the ID's first twelve digits.
  */
 function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
@@ -148,7 +148,10 @@ function judgeFinished(
   ];
 }
 
-/** Returns the action `collect` if the worker's journal names a commit that the host's repository lacks. */
+/**
+ * Returns the action `collect` if the worker's journal names a commit that swarm has not collected into the
+ * host's repository.
+ */
 function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: ReconcileFacts): CorrectionAction[] {
   // Without a container there is nothing to collect: the user discarded the container.
   const behind =
@@ -177,14 +180,15 @@ export interface EndedContainer {
   readonly oomKilled: boolean;
   readonly runtime: string;
   /**
-   * The highest number of processes that the adapter reported (`now`), and the limit (`most`); null if the
-   * adapter reported no number.
+   * The highest number of processes that the adapter reported (`now`), and the container's limit (`most`).
+   * Null if the adapter reported no number.
    */
   readonly processes: { readonly now: number; readonly most: number } | null;
 }
 
 /**
- * Decides an attempt's final status from the last messages of its journal and from how its container ended.
+ * Decides the final status of a worker's attempt from the last messages of its journal, and from how its
+ * container ended.
  */
 export function judgeEndedAttempt(
   container: EndedContainer,
@@ -221,8 +225,8 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
 }
 
 /**
- * Decides the status of a container without an adapter from the engine's report alone. Returns undefined if
- * the status does not change.
+ * Decides the status of a worker whose container has no adapter, only from what the engine reports. Returns
+ * undefined if the status does not change.
  */
 export function judgeContainerWithoutAdapter(
   status: ContainerStatus,

@@ -1,8 +1,8 @@
 import { type ExplainedSetting, type Settings, settingsWithoutOrigins } from "./settings.ts";
 
 /**
- * The settings that a swarm records at its start and keeps until its end. References to credentials are not
- * recorded, because a credential may have expired before `resume`.
+ * The names of the settings that a swarm records at its start and uses until its end. References to
+ * credentials are not recorded, because a credential may have expired before `swarm resume`.
  */
 const recordedNames = [
   "agent",
@@ -27,14 +27,14 @@ const recordedNames = [
 
 export type RecordedSettings = Partial<Pick<Settings, (typeof recordedNames)[number]>>;
 
-/** Returns the settings that a swarm records at its start and keeps until its end. */
+/** Returns only those settings that a swarm records at its start and uses until its end. */
 export function pickRecordedSettings(settings: Settings): RecordedSettings {
   return Object.fromEntries(recordedNames.map((name) => [name, settings[name]]));
 }
 
 /**
- * Returns the settings with which a swarm continues: the recorded settings, overridden by the flags of the
- * current command.
+ * Returns the settings with which a swarm continues: those recorded at its start, overridden by the flags of
+ * the current command.
  */
 export function applyRecordedSettings(
   explained: readonly ExplainedSetting[],

@@ -3,17 +3,17 @@ import { sanitizeText } from "./clean-text.ts";
 import type { ContainerRecord } from "./generated/swarm-state.ts";
 import { hasProgramFailedByItself } from "./own-end.ts";
 
-/** The rules by which a swarm continues after a failure. */
+/** The user's rules for a swarm's behaviour after a worker's failure. */
 export interface RetryPolicy {
-  /** The maximum number of attempts per worker, the first included. */
+  /** The maximum number of attempts per worker, including the first. */
   readonly maxAttempts: number;
-  /** Whether the first failure ends the swarm. */
+  /** Whether the first failure of a worker ends the whole swarm. */
   readonly failFast: boolean;
 }
 
 /**
- * Error codes after which swarm does not retry: another attempt would fail in the same way, or the user must
- * decide.
+ * Error codes after which swarm does not retry a worker, because another attempt would fail in the same way,
+ * or because the user must decide.
  */
 const final: readonly string[] = [
   ...["REQUEST_INVALID", "MISSING_ENV_VAR", "TASK_FILE_NOT_FOUND", "TASK_FILE_INVALID"],
@@ -22,14 +22,14 @@ const final: readonly string[] = [
   "BUDGET_EXCEEDED",
 ];
 
-/** Whether only the user can resolve a failure with this code. */
+/** Whether a worker's failure with this error code needs the user, because a retry cannot resolve it. */
 export function needsUser(code: string): boolean {
   return final.includes(code) && code !== "DEPENDENCY_FAILED";
 }
 
 /**
- * The maximum number of times that the owner restarts a container that ended without the adapter's final
- * message. After that, the owner leaves the restart to the user.
+ * The maximum number of times that the owner restarts a worker's container that ended without the adapter's
+ * final message. After that, only the user can restart the worker.
  */
 const maxRestarts = 5;
 
@@ -59,21 +59,24 @@ export function hasRepeatedFailure({ reason, earlier = [] }: ContainerRecord): b
 }
 
 /**
- * Returns a message without parts that differ between attempts (times, numbers, hexadecimal IDs), for
- * comparison.
+ * Returns an error message without times, numbers and hexadecimal IDs. These differ between attempts, even if
+ * the attempts failed in the same way.
  */
 function essence(message: string): string {
   return sanitizeText(message, 500).replace(/[0-9a-f]{7,}|\d+/g, "#");
 }
 
-/** Error codes of transient failures, for example of a killed container or a failed call of the engine. */
+/**
+ * Error codes of temporary failures, after which a restart may help, for example if a container was killed or
+ * a call of the engine failed.
+ */
 const passing: readonly string[] = [
   ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
 ];
 
 /**
- * Whether the container's program failed twice in a row with the same exit code, so that another restart
- * would probably not help.
+ * Whether the program in the worker's container failed twice in a row with the same exit code, so that
+ * another restart would probably not help.
  */
 export function hasRepeatedExitCode({ exitCode, reason }: ContainerRecord, before: number | null): boolean {
   return reason?.code === "INTERRUPTED" && hasProgramFailedByItself(exitCode) && exitCode === before;
@@ -81,7 +84,7 @@ export function hasRepeatedExitCode({ exitCode, reason }: ContainerRecord, befor
 
 /**
  * Returns the delay in milliseconds before the owner restarts a worker that was interrupted `interruptions`
- * times. Null if the owner leaves the restart to the user.
+ * times. Null if the owner does not restart the worker.
  */
 export function restartDelayMs(
   record: ContainerRecord,

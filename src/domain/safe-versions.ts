@@ -1,10 +1,13 @@
-/** A published vulnerability of an engine's component, and the versions that fix it. */
+/**
+ * A published vulnerability of a component of the container engine, and the versions that fix the
+ * vulnerability.
+ */
 export interface KnownVulnerability {
   readonly part: "Docker" | "runc";
   readonly ids: readonly string[];
   /**
-   * The first fixed version of each release line, oldest first. Release lines newer than all of these contain
-   * the fix; release lines older than all of these do not.
+   * The first fixed version of each release line (such as 1.2.x), oldest line first. Release lines newer than
+   * all of these contain the fix; release lines older than all of these do not.
    */
   readonly fixedIn: readonly string[];
   /** The versions of Debian packages that contain a backport of the fix. */

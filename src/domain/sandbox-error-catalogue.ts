@@ -3,8 +3,8 @@ import { exitCodes } from "./exit-codes.ts";
 import { formatLocation, type SourceLocation } from "./place.ts";
 
 /**
- * The facts that each error about containers, images and sandboxes carries. `sandboxErrorCatalogue` turns them
- * into messages.
+ * The facts that each error about containers, images and sandboxes carries. From these facts,
+ * `sandboxErrorCatalogue` makes the error's message.
  */
 export interface SandboxErrorFacts {
   // Options and files of sandboxes
@@ -28,7 +28,7 @@ export interface SandboxErrorFacts {
   CONTAINER_NOT_RUNNING: {
     readonly id: string;
     readonly state: string;
-    /** A hint that replaces the usual hint if the user cannot start the container. */
+    /** The hint to show instead of the usual hint if the user cannot start the container. */
     readonly instead?: string;
   };
   CONTAINER_STUCK: { readonly id: string; readonly operation: string; readonly withinMs: number };
@@ -356,7 +356,7 @@ function shortened(step: string): string {
   return step.length > 120 ? `${step.slice(0, 119)}…` : step;
 }
 
-/** Returns the last lines of a failed build's output, which usually hold the cause. */
+/** Returns the last lines of a failed image build's output, which usually name the cause. */
 function lastWords(reason: string): string {
   const lines = reason.split("\n").filter(Boolean);
   return lines.slice(-4).join(" | ").slice(-600);

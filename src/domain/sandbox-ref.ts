@@ -1,4 +1,7 @@
-/** Parses `id:/path`, or `:/path` for the latest sandbox. Returns null for a path on this machine. */
+/**
+ * Parses the location of a file in a sandbox: `id:/path`, or `:/path` for the latest sandbox. Returns null
+ * for a path on this machine.
+ */
 export function parseSandboxPath(
   text: string,
 ): { readonly sandbox: string | null; readonly path: string } | null {

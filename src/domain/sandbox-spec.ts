@@ -13,7 +13,7 @@ export type SandboxRuntime =
   | { readonly kind: "language"; readonly language: (typeof languages)[number] }
   | { readonly kind: "image"; readonly image: string };
 
-/** A parsed `sandbox.yaml` in which a default fills every missing field. */
+/** The parsed content of a `sandbox.yaml`, with defaults for missing fields. */
 export interface SandboxSpec {
   readonly name: string | null;
   readonly runtime: SandboxRuntime;
@@ -21,7 +21,7 @@ export interface SandboxSpec {
   readonly ttlMs: number;
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** The sandbox's limits. For a null field, swarm uses the limit in the user's settings. */
+  /** The sandbox's resource limits. If a field is null, the limit from the user's settings applies. */
   readonly resources: {
     readonly cpus: number | null;
     readonly memoryBytes: number | null;
@@ -30,7 +30,10 @@ export interface SandboxSpec {
   };
   readonly network: "none" | "bridge" | "host";
   readonly env: Readonly<Record<string, string>>;
-  /** The permissions that the file's author declares. Swarm records and shows them, but enforces nothing. */
+  /**
+   * The permissions that the author of `sandbox.yaml` declares. Swarm records and shows them, but does not
+   * enforce them.
+   */
   readonly permissions: SandboxPermissions;
   readonly readOnlyRoot: boolean;
   readonly privileged: boolean;
@@ -38,7 +41,7 @@ export interface SandboxSpec {
 }
 
 /**
- * A problem in a `sandbox.yaml` that its author must correct; `pointer` is the JSON pointer of the wrong
+ * A mistake in a `sandbox.yaml` that its author must correct; `pointer` is the JSON pointer of the wrong
  * value.
  */
 export interface SandboxSpecProblem {
@@ -48,8 +51,8 @@ export interface SandboxSpecProblem {
 }
 
 /**
- * A value in a `sandbox.yaml` that exposes the host, with the flag and the permission that swarm requires for
- * it.
+ * A value in a `sandbox.yaml` that exposes the host. Swarm accepts the value only with this command-line flag
+ * and this permission.
  */
 export interface SandboxDanger {
   readonly what: string;
@@ -98,8 +101,8 @@ function bytesOf(size: string | undefined): number | null {
 export const defaultSandboxSpec: SandboxSpec = toSandboxSpec({});
 
 /**
- * Finds values that expose the host. Each requires a flag on the command line, so that a file alone cannot
- * expose the host.
+ * Finds values in a sandbox's spec that expose the host. Each of them needs a command-line flag, so that a
+ * `sandbox.yaml` alone cannot expose the host.
  */
 export function findSandboxDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
   const dangers: SandboxDanger[] = [];
@@ -119,8 +122,8 @@ export function findSandboxDangers({ network, privileged }: SandboxSpec): Sandbo
 }
 
 /**
- * Finds problems that the schema cannot express: in durations, sizes, image references, globs, paths and
- * variable names.
+ * Finds mistakes in a `sandbox.yaml` that the schema cannot express: in durations, sizes, image references,
+ * globs, paths and variable names.
  */
 export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProblem[] {
   const { runtime, ttl, inputs = [], outputs = [], resources = {}, env = {} } = file;
@@ -136,8 +139,8 @@ export function findSandboxSpecProblems(file: SandboxSpecFile): SandboxSpecProbl
 }
 
 /**
- * Finds the problems of environment variables. `pointer` is the JSON pointer of the object that holds the
- * variables.
+ * Finds invalid names and values of environment variables. `pointer` is the JSON pointer of the object that
+ * contains the variables.
  */
 export function findEnvProblems(
   env: Readonly<Record<string, string | number | boolean>>,
@@ -152,8 +155,8 @@ export function findEnvProblems(
 type Complaint = Pick<SandboxSpecProblem, "problem" | "hint">;
 
 /**
- * Returns the problem that `find` reports for a value, with the value's JSON pointer, as an array; an empty
- * array if the value is absent or valid.
+ * Calls `find` with a value and returns the found problem with the value's JSON pointer, as an array. The
+ * array is empty if the value is absent or valid.
  */
 function problemAt(
   pointer: string,

@@ -25,8 +25,8 @@ const secretPaths: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 /**
- * Returns why a file probably holds a secret, judged by its path alone; null if the path is harmless.
- * Examples, templates and public keys are harmless.
+ * Returns why a file probably holds a secret, judged by its path alone; null if the path looks harmless, as
+ * that of an example, a template or a public key does.
  */
 export function findSecretPathReason(path: string): string | null {
   const name = baseNameOf(path).toLowerCase();
@@ -38,7 +38,7 @@ export function findSecretPathReason(path: string): string | null {
   return reason ?? null;
 }
 
-/** Matches a line with a login in a configuration file of a package manager. */
+/** Matches a line that contains a login, in the configuration file of a package manager. */
 const loginLines =
   /^[ \t"']*(?:\/\/[^=\s]*:)?_?(?:_authToken|_auth|_password|authToken|password|npmAuthToken|npmAuthIdent|httpsKey|token)["']?[ \t]*[:=][ \t]*["']?(?<value>[^\s"'#]+)/i;
 const loginFiles =
@@ -46,8 +46,8 @@ const loginFiles =
 const loginInAddress = /[a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,200}:(?<value>[^\s/:@"']{1,400})@/i;
 
 /**
- * Returns where a manifest holds a login or password; null if it holds none, or only references to variables.
- * Swarm does not copy a manifest with a login or password into an image.
+ * Returns the place of a login or password in a manifest; null if the manifest has none, or only references
+ * to variables. Swarm does not copy a manifest with a login or password into an image.
  */
 export function findSecretInManifest(path: string, text: string): string | null {
   const hasLogins = loginFiles.test(baseNameOf(path));

@@ -1,4 +1,7 @@
-/** A parsed reference to a secret: where to find the secret. Settings never hold the secret itself. */
+/**
+ * A parsed reference from the settings to a secret. The settings say only where the secret is, and never
+ * contain the secret itself.
+ */
 export type ParsedSecretReference =
   | { readonly kind: "env"; readonly name: string }
   /** A file that holds the secret; the path is absolute, or starts with `~/` for the user's home. */
@@ -7,7 +10,7 @@ export type ParsedSecretReference =
   | { readonly kind: "cmd"; readonly program: string; readonly args: readonly string[] }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** The valid forms of a reference, for error messages. */
+/** The valid forms of a reference to a secret, for error messages. */
 export const secretReferenceSyntax = "env:NAME, file:/path, file:~/path or cmd:program arguments";
 
 const maxLength = 2_000;
@@ -26,8 +29,8 @@ export function parseSecretReference(text: string): ParsedSecretReference {
 }
 
 /**
- * Returns a reference in a form that is safe to show: a command without its arguments, and `…` for an invalid
- * reference.
+ * Returns a reference to a secret in a form that is safe to show: for a command, only its program; for an
+ * invalid reference, `…`.
  */
 export function redactSecretReference(text: string): string {
   const reference = parseSecretReference(text);
@@ -48,8 +51,8 @@ export function expandHomeFolder(home: string, path: string): string {
 }
 
 /**
- * Whether an environment variable authenticates the user to git or a git host. No agent needs such a
- * variable, because swarm itself collects the agent's commits.
+ * Whether the name is that of an environment variable with which the user logs in to git or a git host. No
+ * agent needs such a variable, because swarm itself collects the agent's commits.
  */
 export function isGitCredentialVariable(name: string): boolean {
   return /^(?:(?:GITHUB|GH|GH_ENTERPRISE|GITHUB_ENTERPRISE|GITLAB|GITEA|BITBUCKET)_(?:TOKEN|PAT)|SSH_.*|GIT_.*)$/.test(
@@ -57,7 +60,7 @@ export function isGitCredentialVariable(name: string): boolean {
   );
 }
 
-/** Whether a file holds credentials of the user for git or a git host. */
+/** Whether the path is that of a file with the user's credentials for git or a git host. */
 export function isGitCredentialFile(path: string): boolean {
   const parts = path.split("/");
   const [last = "", before = ""] = parts.toReversed();
@@ -95,8 +98,8 @@ function refused(reason: string): ParsedSecretReference {
 }
 
 /**
- * Splits a line at spaces outside of quotes; no other character is special. Returns null if a quote is not
- * closed.
+ * Splits a command line into words at spaces outside of quotes; no other character is special. Returns null
+ * if a quote is not closed.
  */
 function splitWords(line: string): string[] | null {
   const words = line.match(/(?:"[^"]*"|'[^']*'|[^\s"']|["'].*$)+/g) ?? [];

@@ -1,6 +1,6 @@
 import { baseNameOf, parentFolderOf, resolvePath } from "./tree-path.ts";
 
-/** A changed path that the user should review. The text of the path is safe to show. */
+/** A path that an agent's work changes and that the user should review. The path is sanitized for display. */
 export interface SensitivePath {
   readonly path: string;
   readonly why: SensitiveReason;
@@ -17,18 +17,18 @@ export type SensitiveReason =
   | "package-scripts"
   | "link-out"; // a symbolic link that leaves the tree
 
-/** A path that differs between two commits. */
+/** A path whose file differs between two commits. */
 export interface ChangedPath {
   readonly path: string;
-  /** The target if the path is a symbolic link; null otherwise. */
+  /** The symbolic link's target; null if the path is no symbolic link. */
   readonly linkTo: string | null;
-  /** Whether the path is that of a package.json whose scripts changed. */
+  /** Whether the path is a package.json whose scripts differ between the commits. */
   readonly hasChangedScripts: boolean;
 }
 
 /**
- * Folders whose changes the user should review, at any depth of the tree. A link or file with the name of
- * such a folder counts, too.
+ * Folders in whose files the user should review each change, at any depth of the tree. A link or file with
+ * such a folder's name counts, too.
  */
 const folders: readonly (readonly [parts: string, why: SensitiveReason])[] = [
   ["/.github/workflows/", "workflow"],
@@ -48,8 +48,8 @@ const names: readonly (readonly [name: RegExp, why: SensitiveReason])[] = [
 ];
 
 /**
- * Returns why the user should review a change; null if the user need not. Ignores the case of paths, as many
- * file systems do.
+ * Returns why the user should review the change of a path; null if a review is not needed. Ignores upper and
+ * lower case in paths, as many file systems do.
  */
 export function findSensitiveReason({
   path,
@@ -67,8 +67,8 @@ export function findSensitiveReason({
 }
 
 /**
- * Whether the scripts in a package.json changed. If the new text is not valid JSON, any change of the text
- * counts.
+ * Whether the two versions of a package.json have different scripts. If the new version is not valid JSON,
+ * any difference between the texts counts.
  */
 export function hasChangedScripts(before: string | null, after: string | null): boolean {
   const [old, now] = [scriptsIn(before), scriptsIn(after)];

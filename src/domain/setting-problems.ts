@@ -11,20 +11,20 @@ import {
 import type { SettingsFile } from "./generated/config.ts";
 import { parseSecretReference, secretReferenceSyntax } from "./secret-reference.ts";
 
-/** A setting's value that breaks a rule which the schema cannot express. */
+/** An invalid value of a setting. The value breaks a rule that the schema cannot express. */
 export interface SettingProblem {
   readonly pointer: string;
   /**
-   * The part of the value that is safe to show. The user may have typed the secret itself instead of a
-   * reference.
+   * The part of the value that messages may show. The user may have typed a secret where a reference to the
+   * secret belongs.
    */
   readonly shown: string;
   readonly expected: string;
 }
 
 /**
- * Finds invalid hosts, addresses and references in settings. For flags and environment variables, this check
- * runs before the schema validation, whose messages could quote a secret.
+ * Finds invalid hosts, addresses and references to secrets in settings. For flags and environment variables,
+ * this check precedes the schema validation, whose messages could quote a secret.
  */
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
@@ -62,8 +62,8 @@ function addressProblems(
 }
 
 /**
- * Finds registries that the user set for a preset without a mirror. Only a mirror can use another registry
- * than the public one.
+ * Finds registries that the user set for a preset without a package mirror. Only a mirror can use another
+ * registry than the public one.
  */
 function registryNameProblems(value: unknown): SettingProblem[] {
   const mirrored = Object.values(egressPresets).flatMap(({ mirror }) => mirror ?? []);

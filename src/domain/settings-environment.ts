@@ -1,8 +1,8 @@
 import type { SettingsFile } from "./generated/config.ts";
 
 /**
- * The environment variables that set a setting. Each has the setting's JSON pointer and a parser for the
- * text.
+ * The environment variables with which the user can set a setting, each with the setting's JSON pointer and a
+ * parser for the variable's text.
  */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
@@ -32,8 +32,8 @@ const variables: readonly [name: string, pointer: string, read: (text: string) =
 ];
 
 /**
- * Reads settings from environment variables, without validation. `variableByPointer` says which variable set
- * each setting.
+ * Reads settings from environment variables, without validation. `variableByPointer` maps each setting's JSON
+ * pointer to the variable that set it.
  */
 export function settingsFromEnvironment(env: Readonly<Record<string, string | undefined>>): {
   settings: SettingsFile;
@@ -60,8 +60,8 @@ function listOf(text: string, separator: string | RegExp): string[] {
 }
 
 /**
- * Converts text to a number. Returns text that is not a number unchanged, so that the validation's message
- * can quote the user's text.
+ * Converts a variable's text to a number. Returns any other text unchanged, so that the validation's message
+ * can quote the text.
  */
 export function parseNumberOrText(text: string): unknown {
   const value = Number(text);

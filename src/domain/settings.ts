@@ -4,14 +4,17 @@ import { isolationLevels } from "./isolation.ts";
 
 export type { SettingsFile };
 
-/** The possible origins of a setting's value, the one with the highest precedence first. */
+/** The places from which a setting's value can come, in order of precedence, the highest first. */
 export const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
 export type SettingOrigin = (typeof settingOrigins)[number];
 
-/** The effective settings. Every name is a path into `schemas/config.schema.json`. */
+/**
+ * The settings that apply after all sources are combined. Each name is a path of fields in
+ * `schemas/config.schema.json`.
+ */
 export interface Settings {
   readonly agent: NonNullable<SettingsFile["agent"]>;
-  /** The agent's program with its arguments, or the path of the agent's script. */
+  /** The command that starts the agent: a program with its arguments, or the path of the agent's script. */
   readonly agentCommand: readonly string[];
   readonly parallel: number | "auto";
   readonly isolation: NonNullable<SettingsFile["isolation"]>;
@@ -21,7 +24,10 @@ export interface Settings {
   readonly "limits.swap": string;
   readonly "limits.pids": number;
   readonly "limits.programs32Bit": boolean;
-  /** The limits on a worker's commits: the number of files, their total size, and the size of each file. */
+  /**
+   * The limits on a worker's commits: the number of files, the total size of the files, and the size of each
+   * file.
+   */
   readonly "work.files": number;
   readonly "work.size": string;
   readonly "work.fileSize": string;
@@ -31,13 +37,13 @@ export interface Settings {
   readonly timeout: string;
   readonly verify: readonly string[];
   /**
-   * Changes of settings for retries. The first entry applies to the second attempt, the second entry to the
-   * third attempt.
+   * Changes of settings for the retries of a failed worker. The first entry applies to the second attempt,
+   * the second entry to the third attempt.
    */
   readonly escalate: readonly string[];
-  /** Whether swarm checks results again in fresh sandboxes. */
+  /** Whether swarm checks the workers' results again in fresh sandboxes. */
   readonly prove: boolean;
-  /** The budgets of one worker. Names that begin with `swarm` are budgets of the whole swarm. */
+  /** The budgets of one worker; the names that begin with `swarm` are budgets of the whole swarm. */
   readonly budgetUsd: number | null;
   readonly budgetTokens: number | null;
   readonly swarmBudgetUsd: number | null;
@@ -46,7 +52,10 @@ export interface Settings {
   readonly allow: readonly string[];
   readonly modelEndpoints: readonly string[];
   readonly registries: readonly string[];
-  /** References to secrets. The settings never hold the secrets themselves. */
+  /**
+   * References to secrets, such as the name of an environment variable. The settings never contain the
+   * secrets themselves.
+   */
   readonly "credentials.anthropic": string | null;
   readonly "credentials.openai": string | null;
   readonly "credentials.google": string | null;
@@ -99,8 +108,8 @@ export const settingNames: readonly SettingName[] = Object.keys(defaults) as Set
 export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
 
 /**
- * A setting's value with its origin. If swarm ignored the value from an untrusted project, `untrusted` says
- * why.
+ * A setting's value with its origin. If swarm ignored a value because the user does not trust the project,
+ * `untrusted` says why the value needs trust.
  */
 export interface ExplainedSetting<Name extends SettingName = SettingName> {
   readonly name: Name;
@@ -110,8 +119,8 @@ export interface ExplainedSetting<Name extends SettingName = SettingName> {
 }
 
 /**
- * Resolves every setting. Precedence: flags, environment, project file, user file, defaults. A project file
- * that the user does not trust can only restrict what agents may do.
+ * Determines the value of every setting. Precedence: flags, environment, project file, user file, defaults. A
+ * project file that the user does not trust can only restrict what agents may do.
  */
 export function explainSettings(
   sources: SettingSources,
@@ -155,7 +164,7 @@ function settingIn(file: SettingsFile, name: SettingName): unknown {
   return value === undefined ? undefined : (value as Record<string, unknown>)[field];
 }
 
-/** Returns why this setting of a project needs the user's trust; null if the setting needs no trust. */
+/** Returns why a project's value of this setting needs the user's trust; null if the value needs no trust. */
 function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
   switch (name) {
     case "agent":
@@ -221,14 +230,17 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
 }
 
 /**
- * Ranks a network by the traffic that it allows: `none` lowest, then `gateway` with only the allowed hosts,
- * then every other network.
+ * Ranks a value of the setting `network` by the traffic that it allows: `none` is lowest, then `gateway`,
+ * which allows only listed hosts, then every other network.
  */
 function openness(network: unknown): number {
   return network === "none" ? 0 : network === "gateway" ? 1 : 2;
 }
 
-/** Ranks an isolation level by strength; `auto` ranks lowest, since it accepts even the weakest level. */
+/**
+ * Ranks a value of the setting `isolation` by its strength. `auto` ranks lowest, because it accepts even the
+ * weakest isolation.
+ */
 function rank(isolation: unknown): number {
   return isolationLevels.indexOf(isolation as (typeof isolationLevels)[number]);
 }

@@ -1,7 +1,7 @@
 const maxLength = 30;
 
 /**
- * Derives a worker's short name from the name of its task file: without date and `-tasks.json`, only
+ * Derives a worker's short name (slug) from its task file's name: without date and `-tasks.json`, only
  * `[a-z0-9-]`, at most 30 characters.
  */
 export function slugOfTaskFile(fileName: string): string {
@@ -16,7 +16,10 @@ export function slugOfTaskFile(fileName: string): string {
   return slug || "task";
 }
 
-/** Returns a slug for each file name, in the same order. Suffixes `-2`, `-3` … make equal slugs unique. */
+/**
+ * Returns a unique slug for each task file's name, in the same order. Adds `-2`, `-3` … if several names have
+ * the same slug.
+ */
 export function uniqueSlugs(fileNames: readonly string[]): string[] {
   const taken = new Set<string>();
   return fileNames.map((fileName) => {

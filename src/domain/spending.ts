@@ -2,17 +2,23 @@ import type { ModelPrice, Spending } from "./generated/gateway.ts";
 import { longPromptFactors } from "./long-prompts.ts";
 import { findByLongestModelPrefix } from "./model-name.ts";
 
-/** The tokens that one API call used, as the API counts them. The first four counts do not overlap. */
+/**
+ * The tokens that one call of a model's API used, as the API reports them. No token is in two of the first
+ * four counts.
+ */
 export interface TokenCounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
-  /** The part of `cacheWriteTokens` that the API caches for an hour or longer, at a higher price. */
+  /**
+   * The number of the tokens in `cacheWriteTokens` that the API caches for an hour or longer, at a higher
+   * price.
+   */
   readonly longCacheWriteTokens?: number;
-  /** The factor by which a faster or regional service multiplies the price. */
+  /** The factor by which a faster or regional service of the API multiplies the price. */
   readonly priceFactor?: number;
-  /** The cost in US dollars of services that are not paid per token, such as searches. */
+  /** The cost in US dollars of the API's services that are not paid per token, such as searches. */
   readonly feeUsd?: number;
 }
 
@@ -31,14 +37,16 @@ export function addSpending(one: Spending, other: Spending): Spending {
 }
 
 /**
- * Returns the larger value of each field. If both counts of the same calls are incomplete, this is the best
- * estimate.
+ * Returns the larger value of each field of two counts of the same calls. If both counts are incomplete, this
+ * is the best estimate.
  */
 export function maxSpending(one: Spending, other: Spending): Spending {
   return merged(one, other, Math.max);
 }
 
-/** Subtracts `other` from `known` in each field. A negative difference becomes 0. */
+/**
+ * Subtracts the spending `other` from the spending `known`, field by field. A negative difference becomes 0.
+ */
 export function subtractSpending(known: Spending, other: Spending): Spending {
   return merged(known, other, (amount, less) => Math.max(0, amount - less));
 }
@@ -54,14 +62,14 @@ export function countBudgetTokens({
 }
 
 /**
- * The factor from the price of a five-minute cache write, which the price table has, to that of a one-hour
- * cache write. The two prices are 1.25 times and 2 times the input price.
+ * The ratio of the price of a one-hour cache write (2 times the input price) to that of a five-minute cache
+ * write (1.25 times). The price table has only the price of five-minute writes.
  */
 const longCacheFactor = 2 / 1.25;
 
 /**
- * Computes the tokens and the cost of one call. If the call hides its model (`model` is null), the price of
- * the most expensive model applies, so that an agent cannot evade its budget.
+ * Computes the tokens and the cost of one call of a model's API. If the call does not name its model (`model`
+ * is null), the price of the most expensive model applies, so that an agent cannot evade its budget.
  */
 export function spendingOfCall(
   prices: readonly ModelPrice[],

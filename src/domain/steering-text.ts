@@ -1,7 +1,8 @@
 import type { TaskFile } from "./generated/tasks.ts";
 
 /**
- * A text in a task file that looks like a prompt injection: it steers the agent instead of describing work.
+ * A text in a task file that looks like a prompt injection: the text tries to control the agent instead of
+ * describing work.
  */
 export interface SuspectedInjection {
   readonly pointer: string;
@@ -16,7 +17,7 @@ const patterns: readonly RegExp[] = [
   /\b(?:reveal|print|send|exfiltrate|upload)\b.{0,40}\b(?:api[ _-]?keys?|credentials?|secrets?|tokens?|system prompt)\b/i,
 ];
 
-/** Finds suspected prompt injections in every text of a task file that an agent will read. */
+/** Finds texts that look like prompt injections among the texts of a task file that an agent will read. */
 export function findSuspectedInjections({ metadata, userStories }: TaskFile): SuspectedInjection[] {
   const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
   userStories.forEach((story, index) => {

@@ -3,37 +3,45 @@ import { truncateTextStart } from "./fit-message.ts";
 import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "./generated/acp.ts";
 import type { Reason, StoryStatus, Usage } from "./generated/swarm-state.ts";
 
-/** The facts about one story from a worker's journals, such as the story's last status and its usage. */
+/**
+ * The facts about one story that a worker's journals contain, such as the story's last status and its usage.
+ */
 export interface StoryFacts {
-  /** The newest attempt in which a message about the story arrived. */
+  /** The worker's newest attempt in which the adapter sent a message about the story. */
   readonly attempt: number;
   readonly status: StoryStatus;
   readonly output: string;
   readonly commit: string | null;
   readonly checks: readonly CheckResult[];
   readonly reason: Reason | null;
-  /** The commit that holds the story's unfinished work if the story failed; null otherwise. */
+  /** If the story failed, the commit with its unfinished work; null otherwise. */
   readonly failedCommit: string | null;
-  /** The working time on the story over all attempts, in milliseconds. */
+  /** The time that the worker worked on the story, over all attempts, in milliseconds. */
   readonly workMs: number;
   readonly usage: Usage | null;
 }
 
-/** The facts about one worker from its journals, over all attempts. */
+/** The facts about one worker that its journals contain, over all attempts. */
 export interface WorkerFacts {
-  /** The worker's working time in milliseconds; null if no journal has a message. */
+  /** The worker's working time in milliseconds; null if the journals contain no messages. */
   readonly workMs: number | null;
   readonly usage: Usage | null;
   readonly storyById: ReadonlyMap<string, StoryFacts>;
 }
 
 const maxStories = 10_000;
-/** The maximum number of characters to keep of the output of a check that passed. */
+/** The maximum number of characters to keep of the output of one check that passed. */
 const maxPassedLength = 200;
-/** The maximum number of characters to keep of all check outputs of one worker together, to bound memory. */
+/**
+ * The maximum number of characters to keep of the outputs of all checks of one worker together, to bound
+ * memory.
+ */
 const maxOutput = 4 * 1024 ** 2;
 
-/** Reads the journals of one worker, attempt by attempt, and keeps only the facts that a summary needs. */
+/**
+ * Reads the messages in a worker's journals, attempt by attempt, and keeps only the facts that the swarm's
+ * summary needs.
+ */
 export class WorkerFactsReader {
   readonly #storyById = new Map<string, StoryFacts>();
   #workMs: number | null = null;
@@ -41,11 +49,17 @@ export class WorkerFactsReader {
   #outputLeft = maxOutput;
   #attempt = 0;
   #soFar: Usage = noUsage;
-  /** The time of the last message in milliseconds since 1970; null while the worker does not run. */
+  /**
+   * The timestamp of the newest message, in milliseconds since 1970; null before the first message of a run
+   * of the adapter.
+   */
   #lastMs: number | null = null;
   #storyId: string | null = null;
 
-  /** Begins an attempt, to which all following messages belong. */
+  /**
+   * Begins the worker's next attempt. All messages that the caller adds after this call belong to the
+   * attempt.
+   */
   begin(attempt: number): void {
     this.#attempt = attempt;
     this.#soFar = noUsage;
@@ -115,8 +129,8 @@ export class WorkerFactsReader {
 const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
 
 /**
- * Adds two usages. The cost is null only if both costs are unknown, so that an unknown cost never appears as
- * 0.
+ * Adds the tokens and costs of two usages. The cost of the sum is null only if both costs are unknown, so
+ * that an unknown cost never appears as 0.
  */
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
@@ -133,7 +147,7 @@ function addCost(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : rounded(one + other);
 }
 
-/** Rounds to millionths of a dollar, because sums of binary fractions show rounding errors. */
+/** Rounds a cost to millionths of a dollar, because sums of binary fractions have rounding errors. */
 function rounded(costUsd: number): number {
   return Math.round(costUsd * 1e6) / 1e6;
 }

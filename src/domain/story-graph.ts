@@ -3,10 +3,13 @@ import type { UserStory } from "./generated/tasks.ts";
 
 type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
 
-/** A problem in a dependency graph; `node` is the index of the node that has the problem. */
+/**
+ * A problem in a graph of dependencies between stories or tasks; `node` is the index of the node that has the
+ * problem.
+ */
 export interface GraphProblem {
   readonly node: number;
-  /** The index of the wrong entry in the node's `dependsOn`; absent for a duplicate name or a cycle. */
+  /** The index of the wrong entry in the `dependsOn` of the node. Absent for a duplicate name or a cycle. */
   readonly dependency?: number;
   readonly problem: string;
   readonly hint: string;
@@ -17,7 +20,10 @@ interface Node {
   readonly dependsOn: readonly string[];
 }
 
-/** Finds duplicate names, references to missing nodes, references of a node to itself, and cycles. */
+/**
+ * Finds the problems of a dependency graph: duplicate names, references to missing nodes, references of a
+ * node to itself, and cycles.
+ */
 export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
   const firstByName = new Map<string, number>();
   const problems: GraphProblem[] = [];
@@ -75,8 +81,8 @@ function nearest(wanted: string, names: readonly string[]): string {
 }
 
 /**
- * Finds a cycle; returns the indexes of its nodes, or an empty array. An explicit stack replaces recursion,
- * which would overflow on a chain of ten thousand stories.
+ * Finds a dependency cycle; returns the indexes of its nodes, or an empty array. Does not use recursion,
+ * which would overflow the stack on a chain of ten thousand stories.
  */
 function findCycle(nodes: readonly Node[], indexByName: ReadonlyMap<string, number>): number[] {
   const mark = new Map<number, "open" | "done">();
@@ -115,8 +121,8 @@ export function readyStories<Story extends StoryNode>(
 }
 
 /**
- * Finds pending stories that can never start. Maps each story's ID to the ID of the failed or skipped
- * dependency that blocks the story.
+ * Finds pending stories that can never start. Maps the ID of each such story to the ID of the failed or
+ * skipped story on which it depends.
  */
 export function storiesToSkip(
   stories: readonly StoryNode[],
@@ -141,7 +147,7 @@ export function storiesToSkip(
   return skipped;
 }
 
-/** Returns the stories in the order in which they run if none fails. */
+/** Returns the stories in the order in which the adapter runs them if none fails. */
 export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): Story[] {
   const waitingFor = new Map(stories.map(({ id, dependsOn }) => [id, new Set(dependsOn)]));
   const storyById = new Map(stories.map((story) => [story.id, story]));

@@ -1,10 +1,10 @@
 import type { UserStory } from "./generated/tasks.ts";
 
-/** An earlier story of the same task, as the prompt lists it. */
+/** An earlier story of the same task, as the prompt for the next story lists it. */
 export interface EarlierStory {
   readonly id: string;
   readonly title: string;
-  /** The story's commit; null if the story needed no change. */
+  /** The commit with the story's changes; null if the story needed no change. */
   readonly commit: string | null;
 }
 
@@ -12,11 +12,14 @@ export interface StoryPromptInput {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
   readonly earlier: readonly EarlierStory[];
-  /** The commands that the adapter runs after the agent to check the story. */
+  /** The commands with which the adapter checks the story's result after the agent has finished. */
   readonly checks: readonly string[];
 }
 
-/** The built-in prompt template. A project's own template may use the same placeholders in double braces. */
+/**
+ * The built-in template of a story's prompt. A project's own template may use the same placeholders in double
+ * braces.
+ */
 const storyTemplate = `You are working in a git repository, alone and unattended: nobody can answer questions. Carry out exactly this story of the task "{{task}}" and then stop.
 
 # {{id}}: {{title}}
@@ -32,7 +35,7 @@ const storyTemplate = `You are working in a git repository, alone and unattended
 Leave your changes in the working tree, or commit them on the current branch. Do not push, do not switch branches and do not rewrite commits that are there already.
 `;
 
-/** Renders the prompt of a story from the built-in template or the project's own. */
+/** Renders a story's prompt from the built-in template or from the project's own template. */
 export function storyPrompt(
   { taskTitle, story, earlier, checks }: StoryPromptInput,
   template: string = storyTemplate,
@@ -65,7 +68,8 @@ export function storyPrompt(
 }
 
 /**
- * Renders the prompt that asks the agent, in the same conversation, to repair work on which a check failed.
+ * Renders the prompt that asks the agent, in the conversation of the story, to repair work for which a check
+ * command failed.
  */
 export function repairPrompt({
   storyId,
@@ -75,7 +79,7 @@ export function repairPrompt({
 }: {
   readonly storyId: string;
   readonly command: string;
-  /** The result of the check's command, for example `exit 1`. */
+  /** The result of the failed check command, for example `exit 1`. */
   readonly result: string;
   readonly output: string;
 }): string {
@@ -92,7 +96,7 @@ Correct the work so that this command succeeds, without weakening the check. The
 `;
 }
 
-/** Renders the prompt for the rework of a story whose result is not good enough. */
+/** Renders the prompt that asks the agent to rework a story whose result is not good enough. */
 export function reworkPrompt({
   storyId,
   message,
@@ -108,7 +112,7 @@ Look at the state of the repository, correct the work so that this problem does 
 `;
 }
 
-/** Renders the prompt with which a restarted agent continues a story that a crash interrupted. */
+/** Renders the prompt that asks a restarted agent to continue a story that a crash interrupted. */
 export function continuePrompt(storyId: string): string {
   return `Your work on ${storyId} was interrupted. Your changes are still in the working tree. Look at the state of the repository, finish the story, and then stop.
 `;

@@ -25,15 +25,17 @@ import {
 } from "./summary-words.ts";
 import { computeTimeline, type TimelineBar } from "./timeline.ts";
 
-/** A symbol for each status, so that a reader does not depend on colours to see the status. */
+/**
+ * A symbol for each worker and story status, so that readers need not see colours to recognise the status.
+ */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
   ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
   ...{ in_progress: "▶", skipped: "–" },
 };
 
 /**
- * Renders a summary as a self-contained HTML page: no scripts, no external resources, and all text from
- * workers escaped.
+ * Renders a swarm's summary as a self-contained HTML page, without scripts and external resources. Escapes
+ * all text from workers.
  */
 export function summaryHtml(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, merge, workers, next } = summary;
@@ -72,7 +74,7 @@ function section(title: string, parts: readonly string[], list?: "ul"): string {
   return `<section>\n<h2>${title}</h2>\n${inside}\n</section>`;
 }
 
-/** Renders a failed or stopped worker with its reason as one list item. */
+/** Renders one list item about a failed or stopped worker, with the reason of the failure or stop. */
 function waitingItem({ worker, status, reason }: WorkerSummary): string {
   const why = reason === null ? "" : ` <code>${escapeHtml(reason.code)}</code> ${escapeHtml(reason.message)}`;
   return `<li><a href="#${escapeHtml(worker)}">${escapeHtml(worker)}</a> ${marks[status]} ${status}:${why}</li>`;

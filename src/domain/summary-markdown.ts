@@ -15,7 +15,7 @@ import {
   hasMoreDeletedFiles,
 } from "./summary-words.ts";
 
-/** Renders a summary as a Markdown page. All text from workers and task files is escaped. */
+/** Renders a swarm's summary as a Markdown page. Escapes all text from workers and task files. */
 export function summaryMarkdown(summary: SwarmSummary): string {
   const { swarmId, project, createdAt, madeAt, systemCalls, workers, next } = summary;
   const lines = [

@@ -4,7 +4,7 @@ import { quoteForShell } from "./shell-word.ts";
 
 type Ended = Omit<WorkerSummary, "next">;
 
-/** Returns commands with which the user can review, merge or correct a worker's result. */
+/** Returns `swarm` and git commands with which the user can review, merge or correct a worker's result. */
 export function nextCommandsForWorker(worker: Ended, { isOwned }: { readonly isOwned: boolean }): string[] {
   const { status, reason, work, worker: name } = worker;
   const looks = work === null ? [] : [lookAt(worker), `swarm diff ${name}`].flat();
@@ -24,7 +24,7 @@ export function nextCommandsForWorker(worker: Ended, { isOwned }: { readonly isO
   }
 }
 
-/** Returns commands that the user can type next for the swarm as a whole, the most urgent first. */
+/** Returns commands with which the user can continue after a swarm as a whole, the most urgent first. */
 export function nextCommandsForSwarm(
   workers: readonly WorkerSummary[],
   { isOwned }: { readonly isOwned: boolean },
@@ -54,8 +54,8 @@ function lookAt({ base, work }: Pick<Ended, "base" | "work">): string[] {
 }
 
 /**
- * Returns the command that creates a branch for a worker's commits, if only an internal ref holds the
- * commits.
+ * Returns the command that creates a branch for a worker's commits, if no branch holds them, but only an
+ * internal ref.
  */
 function takeIfBranchless({ work, worker }: Ended): string[] {
   return work === null || work.branch !== null

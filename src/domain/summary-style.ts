@@ -1,6 +1,6 @@
 /**
- * The CSS of the HTML summary, for light and dark mode, phones and large screens. Long words break; long
- * lines wrap in their box.
+ * The CSS of a swarm's HTML summary, for light and dark mode, phones and large screens. Breaks long words,
+ * and wraps long lines inside their box.
  */
 export const summaryStyle = `
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6470; --page: #fff; --box: #f3f4f6; --line: #d5d9df; --good: #1a6e37; --bad: #b3261e; --other: #7a5200 }

@@ -4,7 +4,10 @@ import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "./
 
 const maxDeletedShown = 5;
 
-/** Describes the proof of a worker's result in one line; an empty text if the result has no proof. */
+/**
+ * Describes in one line how swarm checked a worker's result in a fresh sandbox; an empty text if swarm did
+ * not check the result.
+ */
 export function describeProof({ proof }: Pick<WorkerSummary, "proof">): string {
   if (proof === null) return "";
   const verdict = proof.verdict.replace("-", " ");
@@ -14,7 +17,7 @@ export function describeProof({ proof }: Pick<WorkerSummary, "proof">): string {
     : `${verdict}: swarm found no check to run`;
 }
 
-/** Describes how a check of a proof ended. */
+/** Describes how a check command of a proof ended: its exit code, or that it ran out of time. */
 export function describeProofCheckEnd(exitCode: number | null): string {
   return exitCode === null ? "did not end in time" : exitCode === 0 ? "passed" : `exit ${exitCode}`;
 }
@@ -26,13 +29,14 @@ export function describeWeakenedTests({ proof }: Pick<WorkerSummary, "proof">): 
   return [...proof.weakened.map((words) => `the result deletes or skips tests: ${words}`), ...more];
 }
 
-/** Describes how an earlier attempt ended. */
+/** Describes how an earlier attempt of a worker ended. */
 export function describeEarlierAttempt({ attempt, code, message }: WorkerSummary["earlier"][number]): string {
   return `attempt ${attempt} ended with ${code}: ${message}`;
 }
 
 /**
- * Renders the totals of a swarm: `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s of work; …`
+ * Renders the totals of a swarm in one line: `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s
+ * of work; …`
  */
 export function describeTotals({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
   const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>
@@ -46,7 +50,7 @@ export function describeTotals({ totals: { workers, stories, workMs, usage } }: 
   ].join("; ");
 }
 
-/** Describes the branch with the merged results, and how swarm checked them. */
+/** Describes the branch that contains the workers' merged results, and how swarm checked this branch. */
 export function describeMergedBranch({
   branch,
   tip,
@@ -62,7 +66,7 @@ export function describeMergedBranch({
   ].join(", ");
 }
 
-/** Describes the number of tokens used, and their cost if it is known. */
+/** Describes the number of tokens that agents used, and the tokens' cost if it is known. */
 function spentWords(usage: WorkerSummary["usage"]): string[] {
   if (usage === null) return [];
   const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
@@ -70,14 +74,14 @@ function spentWords(usage: WorkerSummary["usage"]): string[] {
   return [`${tokensIn + cacheRead + cacheWrite} tokens in, ${tokensOut} out`, ...cost];
 }
 
-/** Describes the working time, the tokens and the cost. */
+/** Describes a worker's working time, tokens and cost, as far as these are known. */
 export function describeTimeAndCost({ workMs, usage }: Pick<WorkerSummary, "workMs" | "usage">): string[] {
   return [...(workMs === null ? [] : [formatDuration(workMs)]), ...spentWords(usage)];
 }
 
 /**
- * Names the branch, or else the ref, that holds a worker's commits. Without commits, returns `nothing had to
- * change` for a completed worker, and an empty text for any other worker.
+ * Returns the name of the branch, or else of the ref, that holds a worker's commits. Without commits, returns
+ * `nothing had to change` for a completed worker, and an empty text for any other worker.
  */
 export function describeWorkRef({ work, status }: Pick<WorkerSummary, "work" | "status">): string {
   if (work === null) return status === "completed" ? "nothing had to change" : "";
@@ -93,7 +97,7 @@ export function describeChanges({ changes }: Pick<WorkerSummary, "changes">): st
   return `${formatCount(commits.length, "commit")}, ${formatCount(files, "file")}, +${added} -${deleted}${more}`;
 }
 
-/** Describes the deleted files for a terminal: their number, and the paths of the first few. */
+/** Describes the files that a worker deleted: their number, and the paths of the first few. */
 export function describeDeletedFiles({ sensitive }: Pick<WorkerSummary, "sensitive">): string[] {
   const { total, paths } = sensitive.deleted;
   if (total === 0) return [];
@@ -111,7 +115,7 @@ export function describeCheckEnd({ exitCode, durationMs }: SummaryCheck): string
   return durationMs === 0 ? end : `${end}, ${formatDuration(durationMs)}`;
 }
 
-/** Returns the reason of a story's failure, or else the story's output. */
+/** Returns why a story failed; for a story without such a reason, returns the story's output. */
 export function describeStoryResult({ reason, output }: Pick<StorySummary, "reason" | "output">): string {
   return reason === null ? (output ?? "") : `${reason.code}: ${reason.message}`;
 }

@@ -18,22 +18,25 @@ import { nextCommandsForSwarm, nextCommandsForWorker } from "./summary-next.ts";
 
 export type { SwarmSummary };
 
-/** The facts about one worker that the worker's record does not hold. */
+/** The facts about one worker that the summary needs besides the worker's record in the state file. */
 export interface WorkerFindings {
   readonly facts: WorkerFacts;
-  /** The worker's task file; null if the file is missing or no longer valid. */
+  /** The content of the worker's task file; null if the file is missing or no longer valid. */
   readonly taskFile: TaskFile | null;
   readonly changes: SummaryChanges | null;
   readonly sensitive: SummarySensitive;
-  /** The proof of the worker's result; null if swarm made no proof, or if the proof's report is missing. */
+  /**
+   * The report of the proof, the check of the worker's result in a fresh sandbox. Null if swarm made no
+   * proof, or if the report is missing.
+   */
   readonly proof: ProofReport | null;
-  /** The refs that hold the unfinished work of failed stories, by story ID. */
+  /** Maps the ID of each failed story to the git ref that holds the story's unfinished work. */
   readonly unfinishedById: ReadonlyMap<string, string>;
 }
 
 /**
  * Summarises a swarm, with commands that the user can run next. `findings` has one entry for each worker, in
- * the order of the state.
+ * the order of the workers in the state.
  */
 export function summarize(
   { swarmId, project, createdAt, engine, containers }: SwarmState,
@@ -126,8 +129,8 @@ interface FoundStory {
 }
 
 /**
- * Summarises a story. Omits the output if it belongs to an earlier status of the story, but counts the usage
- * of all attempts.
+ * Summarises one story of a worker. Omits the story's output if a later status replaced the status to which
+ * it belongs. Counts the usage of all attempts.
  */
 function summarizeStory(
   { id, status, attempt, commit, reason, usage }: StoryRecord,
@@ -145,8 +148,8 @@ function summarizeStory(
 }
 
 /**
- * Returns the usage if the gateway counted it; null otherwise. The gateway's count is more reliable than the
- * agent's own report.
+ * Returns a worker's usage if the gateway measured it; null otherwise. The gateway's count is more reliable
+ * than the agent's own report.
  */
 function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
   if (!usage?.isMetered) return null;

@@ -2,18 +2,15 @@ import { isTerminalStatus } from "./container-status.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 
-/**
- * The error codes of workers that ended because they reached a limit. With a higher limit, such a worker can
- * continue.
- */
+/** The error codes that mean that a limit ended the worker. With a higher limit, the worker can continue. */
 const limits: readonly string[] = [
   ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
   "WORK_TOO_LARGE",
 ];
 
 /**
- * Returns the exit code of a command that ran or watched these workers. The first match decides: 0 if all are
- * completed, 7 if limits ended all others, 8 if some have not ended, else 5.
+ * Returns the exit code of a `swarm` command that ran or watched these workers: 0 if all workers are
+ * completed, 7 if limits ended all others, 8 if some have not ended, else 5. The first match decides.
  */
 export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): ExitCode {
   const others = containers.filter(({ status }) => status !== "completed");
@@ -24,7 +21,10 @@ export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): E
     : exitCodes.stillRunning;
 }
 
-/** Whether limits ended all these workers. Workers that were skipped because of a dependency do not count. */
+/**
+ * Whether each of these workers ended because it reached a limit. Workers that were skipped because of a
+ * failed dependency do not count.
+ */
 function areLimited(records: readonly ContainerRecord[]): boolean {
   const own = records.filter((record) => record.reason?.code !== "DEPENDENCY_FAILED");
   return own.length > 0 && own.every(wasLimited);

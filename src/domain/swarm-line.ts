@@ -2,7 +2,7 @@ import { isTerminalStatus } from "./container-status.ts";
 import { formatCount } from "./count-of.ts";
 import type { ContainerStatus } from "./generated/swarm-state.ts";
 
-/** The fields of a swarm that a one-line status shows. */
+/** The fields of a swarm's state that a one-line status shows. */
 export interface SwarmLineInput {
   readonly swarmId: string;
   readonly containers: readonly {
@@ -11,7 +11,10 @@ export interface SwarmLineInput {
   }[];
 }
 
-/** Renders a swarm for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed, $1.20`. */
+/**
+ * Renders the state of a swarm as one line for a status line: `swarm 3f2b8c 5/8 done, 2 running, 1 failed,
+ * $1.20`.
+ */
 export function formatStatusLine(swarm: SwarmLineInput, { isOwned }: { readonly isOwned: boolean }): string {
   const cost = swarm.containers.reduce((sum, { usage }) => sum + (usage?.costUsd ?? 0), 0);
   const parts = [
@@ -24,8 +27,8 @@ export function formatStatusLine(swarm: SwarmLineInput, { isOwned }: { readonly 
 }
 
 /**
- * Renders a line about a swarm for the context of a Claude Code session; null if the swarm has no workers, or
- * if all are completed.
+ * Renders one line that informs the agent of a Claude Code session about the worktree's swarm. Null if the
+ * swarm has no workers, or if all workers are completed.
  */
 export function formatSessionContextLine(
   swarm: SwarmLineInput,
@@ -61,7 +64,7 @@ function countIn({ containers }: SwarmLineInput, status: ContainerStatus): numbe
   return containers.filter((record) => record.status === status).length;
 }
 
-/** Renders in one line how a swarm ended. */
+/** Renders in one line how a swarm ended, with the number of workers by status. */
 export function formatEndLine(swarm: SwarmLineInput): string {
   const { containers } = swarm;
   const counts = [`${countIn(swarm, "completed")} of ${formatCount(containers.length, "worker")} completed`];

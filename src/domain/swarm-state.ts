@@ -11,7 +11,7 @@ import type {
 
 export type { ContainerRecord, SwarmState };
 
-/** Returns the state of a new swarm, without workers. */
+/** Returns the initial state of a new swarm, without workers. */
 export function newSwarm(project: ProjectRef, swarmId: string, now: Date): SwarmState {
   const at = now.toISOString();
   return {
@@ -27,17 +27,17 @@ export function newSwarm(project: ProjectRef, swarmId: string, now: Date): Swarm
   };
 }
 
-/** Whether all workers have ended. False for a swarm without workers, since it has not begun. */
+/** Whether all workers of a swarm have ended. False if the swarm has no workers, since it has not begun. */
 export function haveAllWorkersEnded({ containers }: SwarmState): boolean {
   return containers.length > 0 && containers.every(({ status }) => isTerminalStatus(status));
 }
 
-/** Whether at least one worker has not ended. */
+/** Whether at least one worker of a swarm has not ended. */
 export function hasUnendedWorkers({ containers }: SwarmState): boolean {
   return containers.some(({ status }) => !isTerminalStatus(status));
 }
 
-/** Counts the workers by status. */
+/** Counts a swarm's workers by status. */
 export function countWorkersByStatus({ containers }: SwarmState): Record<ContainerStatus, number> {
   const counts = { pending: 0, running: 0, completed: 0, failed: 0, stopped: 0 };
   for (const { status } of containers) counts[status] += 1;
@@ -48,8 +48,8 @@ type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "br
   Partial<ContainerRecord>;
 
 /**
- * Adds the record of a worker that has not started. Throws if the swarm already has this container name or
- * task file.
+ * Adds the record of a new worker, which has not started. Throws if another record of the swarm has the same
+ * container name or task file.
  */
 export function withNewRecord(state: SwarmState, container: NewContainer, now: Date): SwarmState {
   const { containerName, containerId, taskFilePath } = container;
@@ -66,7 +66,7 @@ export function withNewRecord(state: SwarmState, container: NewContainer, now: D
   return { ...state, containers: [...state.containers, { ...emptyRecord(now), ...container }] };
 }
 
-/** The fields of a record that the commands of `swarm state` may change. */
+/** The fields of a worker's record that the user may change with the commands of `swarm state`. */
 export interface RecordChange {
   readonly status?: ContainerStatus;
   readonly prUrl?: string | null;
@@ -76,8 +76,8 @@ export interface RecordChange {
 }
 
 /**
- * Changes one record. Throws TRANSITION_REFUSED if a worker's status cannot change from the old to the new
- * status.
+ * Changes a worker's record. Throws TRANSITION_REFUSED if the worker's status may not change from the old to
+ * the new status.
  */
 export function withChangedRecord(
   state: SwarmState,
@@ -101,8 +101,8 @@ export function withChangedRecord(
 }
 
 /**
- * Returns a record with another status and matching times. The status `pending` clears the times and the exit
- * code.
+ * Returns a worker's record with the given status and matching start and end times. The status `pending`
+ * clears the times and the exit code.
  */
 export function withStatus(
   record: ContainerRecord,
@@ -118,7 +118,7 @@ export function withStatus(
   return { ...moved, startedAt, finishedAt: status === "running" ? null : at };
 }
 
-/** Replaces the record that has the same container name. */
+/** Replaces the worker's record that has the same container name. */
 export function withReplacedRecord(state: SwarmState, record: ContainerRecord): SwarmState {
   return {
     ...state,
@@ -128,13 +128,16 @@ export function withReplacedRecord(state: SwarmState, record: ContainerRecord): 
   };
 }
 
-/** Removes one record; throws if no record has this name. */
+/** Removes the worker's record with this container name; throws if there is none. */
 export function withoutRecord(state: SwarmState, name: string): SwarmState {
   requireRecord(state, name);
   return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
 }
 
-/** Keeps only the records of pending and running workers, as the older command `swarm-cleanup` did. */
+/**
+ * Removes all workers' records except those of pending and running workers, as the older command
+ * `swarm-cleanup` did.
+ */
 export function withoutEndedRecords(state: SwarmState): SwarmState {
   return {
     ...state,
@@ -142,7 +145,7 @@ export function withoutEndedRecords(state: SwarmState): SwarmState {
   };
 }
 
-/** Returns the record with this container name; throws if there is none. */
+/** Returns the worker's record with this container name; throws if there is none. */
 export function requireRecord(state: SwarmState, name: string): ContainerRecord {
   const record = state.containers.find(({ containerName }) => containerName === name);
   if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });

@@ -2,26 +2,31 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import type { LockHolder } from "./lock-holder.ts";
 import type { Correction } from "./reconcile.ts";
 
-/** A correction of a record, and whether swarm has applied it. */
+/** A correction of a worker's record, and whether swarm has applied the correction. */
 export interface ShownCorrection extends Correction {
   readonly applied: boolean;
 }
 
-/** A swarm as `swarm status` shows it: the records, and their differences from the engine's containers. */
+/**
+ * A swarm as `swarm status` shows it: the workers' records, and how these differ from the engine's
+ * containers.
+ */
 export interface SwarmStatus {
   readonly swarm: SwarmState;
-  /** False if the records may be outdated because the engine did not answer. */
+  /**
+   * Whether swarm has compared the records with the engine's containers. If not, the records may be outdated.
+   */
   readonly reconciled: boolean;
   readonly corrections: readonly ShownCorrection[];
-  /** The names of this worktree's containers that have no record. */
+  /** The names of the containers that swarm created for this worktree and that have no record. */
   readonly orphans: readonly string[];
   /** The process that owns the swarm now; null if no process does. */
   readonly owner: LockHolder | null;
 }
 
 /**
- * Whether a record needs no comparison with the engine's containers: the worker has no container yet, or is
- * completed, with all work collected.
+ * Whether `swarm status` can show a worker's record without asking the engine: the worker has no container
+ * yet, or it is completed and all its work is collected.
  */
 function isSettled({ status, containerId, creating, collecting, branch }: ContainerRecord): boolean {
   if (containerId === null && creating === null) return status !== "running";
@@ -29,22 +34,22 @@ function isSettled({ status, containerId, creating, collecting, branch }: Contai
 }
 
 /**
- * Returns whether the status of a swarm needs an engine. With `optional`, the engine only adds information,
- * so the status is also correct without the engine.
+ * Returns whether `swarm status` needs the engine to show this swarm. With `optional`, the status is correct
+ * without the engine, which only adds information.
  */
 export function engineNeed({ engine, containers }: SwarmState): "none" | "optional" | "required" {
   if (!containers.every(isSettled)) return "required";
   return engine === null ? "none" : "optional";
 }
 
-/** Whether all workers are completed or failed, so that nothing changes without a command of the user. */
+/** Whether all workers are completed or failed, so that nothing changes until the user runs a command. */
 export function areWorkersCompletedOrFailed({ containers }: Pick<SwarmState, "containers">): boolean {
   return containers.every(({ status }) => status === "completed" || status === "failed");
 }
 
 /**
- * Returns the corrections that swarm has applied, and those whose records have not changed since the
- * decision.
+ * Returns the corrections of records that swarm has applied, and those that are still valid, because the
+ * record has not changed since swarm decided on the correction.
  */
 export function currentCorrections(
   { containers }: Pick<SwarmState, "containers">,

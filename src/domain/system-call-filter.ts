@@ -1,15 +1,15 @@
-/** The system-call filter that an engine applies by default, as the engine reports it. */
+/** The seccomp filter that an engine applies by default, as the engine reports it. */
 export interface EngineSystemCallFilter {
   readonly architecture: string;
   /**
-   * `default`, `builtin` or `unconfined`, or the file that the engine's administrator chose. Null for an
-   * engine without filters.
+   * The filter's name: `default`, `builtin` or `unconfined`, or the file that the engine's administrator
+   * chose. Null if the engine does not filter system calls.
    */
   readonly profile: string | null;
   readonly isPodman: boolean;
 }
 
-/** The system-call filter that a container gets: swarm's own, or the engine's. */
+/** The system-call filter (seccomp) that a container gets: swarm's own filter, or the engine's filter. */
 export type SystemCallFilter =
   | { readonly kind: "ours" }
   | {
@@ -21,16 +21,16 @@ export type SystemCallFilter =
     };
 
 /**
- * The runtimes under which the host's kernel applies the filter to a container. Under other runtimes, such as
- * gVisor, the container has a kernel of its own.
+ * The runtimes under which the host's kernel applies swarm's filter to a container. Under other runtimes,
+ * such as gVisor, the container has its own kernel.
  */
 const runtimesThatApplyIt: readonly string[] = ["runc", "crun"];
 const compiledFor: readonly string[] = ["x86_64", "amd64", "aarch64", "arm64"];
 const builtIn: readonly string[] = ["default", "builtin", "unconfined"];
 
 /**
- * Chooses swarm's filter if the engine and the runtime can apply it. Chooses the engine's filter instead if
- * the administrator configured that filter.
+ * Chooses swarm's own filter if the engine and the runtime can apply it, and if the engine's administrator
+ * has not configured another filter. Otherwise, chooses the engine's filter.
  */
 export function chooseSystemCallFilter(engine: EngineSystemCallFilter, runtime: string): SystemCallFilter {
   const { architecture, profile, isPodman } = engine;
@@ -45,7 +45,7 @@ export function chooseSystemCallFilter(engine: EngineSystemCallFilter, runtime: 
   return { kind: "ours" };
 }
 
-/** Describes the filter in a few words. */
+/** Describes a container's system-call filter in a few words. */
 export function describeSystemCallFilter(
   filter: SystemCallFilter,
   { programs32Bit = false }: { readonly programs32Bit?: boolean } = {},

@@ -6,7 +6,7 @@ import { findSuspectedInjections } from "./steering-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
 
 /**
- * A problem in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.
+ * A mistake in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.
  */
 export interface TaskFileProblem {
   readonly pointer: string;
@@ -15,8 +15,8 @@ export interface TaskFileProblem {
 }
 
 /**
- * Finds problems that the schema cannot express: in names of branches, agents and hosts, and in the graph of
- * stories.
+ * Finds mistakes in a task file that the schema cannot express: in names of branches, agents and hosts, and
+ * in the dependencies between stories.
  */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
   const problems: TaskFileProblem[] = [];
@@ -53,7 +53,10 @@ export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskF
   return problems;
 }
 
-/** Finds the problems of a task file's branch name in a repository with these remotes. */
+/**
+ * Returns the problem of a task file's branch name in a repository with the given remotes; an empty array if
+ * the name is valid.
+ */
 export function findBranchProblems(
   { branchName }: Pick<TaskFile["metadata"], "branchName">,
   remotes: readonly string[],
@@ -64,7 +67,10 @@ export function findBranchProblems(
   return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
 }
 
-/** Finds suspicious texts in a task file. Swarm accepts such texts, but the user should review them. */
+/**
+ * Finds texts in a task file that look like prompt injections. Unless `--strict` is set, swarm accepts such
+ * texts, but the user should review them.
+ */
 export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
   const steering = findSuspectedInjections(taskFile).map(({ pointer, text }) => ({
     pointer,

@@ -1,6 +1,9 @@
 import type { SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 
-/** A worker's bar on the timeline, from start to end; `from` and `width` are thousandths of the timeline. */
+/**
+ * A worker's bar on the timeline of a swarm's summary; `from` (the start) and `width` are in thousandths of
+ * the timeline.
+ */
 export interface TimelineBar {
   readonly worker: WorkerSummary;
   readonly from: number;
@@ -13,12 +16,12 @@ export interface Timeline {
   readonly to: Date;
 }
 
-/** The minimum width of a bar, in thousandths of the timeline, so that the bar stays visible. */
+/** The minimum width of a worker's bar, in thousandths of the timeline, so that the bar stays visible. */
 const minWidth = 4;
 
 /**
- * Computes the bars of all workers that have started, earliest first; null if no worker has started. A
- * running worker's bar ends at the time of the summary.
+ * Computes the timeline's bars of all workers that have started, earliest first; null if no worker has
+ * started. A running worker's bar ends at the time at which the summary was made.
  */
 export function computeTimeline({
   workers,

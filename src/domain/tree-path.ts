@@ -1,6 +1,6 @@
 /**
- * Normalises a path: removes `.`, inner `..` and extra slashes. "" is the tree itself; a result with `..` at
- * its start leaves the tree.
+ * Normalises a path in the repository: removes `.`, inner `..` and extra slashes. An empty result means the
+ * repository's root folder; a result that starts with `..` lies outside of the repository.
  */
 export function normalizePath(path: string): string {
   const parts: string[] = [];
@@ -12,7 +12,10 @@ export function normalizePath(path: string): string {
   return parts.join("/");
 }
 
-/** Resolves a relative path in a file of `folder`; null if the path is not relative or leaves the tree. */
+/**
+ * Resolves a relative path that a file in `folder` contains. Returns null if the path is not relative or
+ * leads out of the repository.
+ */
 export function resolvePath(folder: string, relative: string): string | null {
   if (/^(?:[/~\\]|[A-Za-z]:)/.test(relative)) return null;
   const path = normalizePath(`${folder}/${relative}`);
@@ -31,12 +34,17 @@ export function baseNameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Whether a path lies below a folder. "" is the root, so every path lies below "". */
+/**
+ * Whether a path lies below a folder. The empty string means the root folder, below which every path lies.
+ */
 export function isPathBelow(folder: string, path: string): boolean {
   return folder === "" || path.startsWith(`${folder}/`);
 }
 
-/** Compares paths: fewer folders first, then by name. The order does not depend on the machine's locale. */
+/**
+ * Compares two paths for sorting: paths with fewer folders first, then by name. The order does not depend on
+ * the machine's locale.
+ */
 export function compareByDepth(one: string, other: string): number {
   return depthOf(one) - depthOf(other) || (one < other ? -1 : one > other ? 1 : 0);
 }

@@ -2,7 +2,7 @@ import { parseDurationMs } from "./duration.ts";
 import type { TaskFile } from "./generated/tasks.ts";
 import type { Settings } from "./settings.ts";
 
-/** A field of a task file that swarm honours only if the user trusts the file. */
+/** A field of a task file that swarm applies only if the user trusts the file. */
 export interface FieldNeedingTrust {
   readonly pointer: string;
   readonly field: string;
@@ -10,8 +10,8 @@ export interface FieldNeedingTrust {
 }
 
 /**
- * Finds the fields of a task file that require the user's trust, because an untrusted repository must not set
- * them.
+ * Finds the fields of a task file that need the user's trust, because a task file from an untrusted
+ * repository must not set them.
  */
 export function findFieldsNeedingTrust(
   { metadata }: TaskFile,

@@ -9,8 +9,8 @@ import { SwarmError } from "./errors.ts";
 import { type BundleTransfer, workspaceLayer } from "./workspace-layer.ts";
 
 /**
- * The text that a build prints if the project's image cannot run a sandbox. A comma-separated list of the
- * missing programs follows.
+ * The text that the build of a project's image prints if the image cannot run a sandbox. A comma-separated
+ * list of the programs that the image lacks follows.
  */
 export const unsuitableImageMark: string = "AIMI-UNSUITABLE:";
 
@@ -18,8 +18,8 @@ const baseStage = "aimi-base";
 const userStage = "aimi-user";
 
 /**
- * Appends swarm's stages to a project's own Dockerfile. The stage and line numbers of the original do not
- * change, so that the builder's messages stay correct.
+ * Appends swarm's build stages to a project's own Dockerfile. The numbers of the original stages and lines do
+ * not change, so that the builder's error messages stay correct.
  */
 export function appendStagesToUserDockerfile({
   text,
@@ -88,8 +88,8 @@ function readStages(instructions: readonly Instruction[], file: string): Stage[]
 }
 
 /**
- * Adds a name to a stage. A FROM of several lines becomes one line, followed by empty lines, so that line
- * numbers do not change.
+ * Adds a name (`AS …`) to a build stage. A FROM of several lines becomes one line, followed by empty lines,
+ * so that line numbers do not change.
  */
 function nameStage(text: string, { from, source }: Stage): string {
   const lines = text.split("\n");
@@ -110,8 +110,8 @@ const suitability: readonly string[] = [
 ];
 
 /**
- * Shell lines that write the agent's user into `/etc/passwd`. They do not call a program such as `useradd`,
- * because small images have none and distributions have different ones.
+ * Shell lines that add the agent's user to `/etc/passwd`. They do not call a program such as `useradd`,
+ * because small images lack it and distributions have different ones.
  */
 const agentUser: readonly string[] = joinShellLines([
   "set -eu",

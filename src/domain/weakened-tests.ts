@@ -1,11 +1,11 @@
 import { sanitizeText } from "./clean-text.ts";
 import type { WeakenedTest } from "./generated/proof.ts";
 
-/** Matches the paths of test files in most languages. */
+/** Matches the paths of test files, by the naming conventions of most programming languages. */
 const testFile =
   /(?:^|\/)(?:tests?|__tests__|specs?)\/|(?:^|\/)test_[^/]+\.py$|[._-](?:test|spec)s?\.[^/]+$|(?:Test|Tests|Spec)\.[a-z]+$/;
 
-/** Match a line that begins a test, with the test's name if the line has it. */
+/** Each pattern matches a line that begins a test, and captures the test's name if the line has it. */
 const declarations: readonly RegExp[] = [
   /\b(?:it|test|specify|scenario)(?:\.\w+)*\s*\(\s*(["'`])(?<name>.+?)\1/,
   /\bit\s+(["'])(?<name>.+?)\1\s+do\b/,
@@ -18,12 +18,15 @@ const skips =
   /\b(?:it|test|describe|suite|context)\.(?:skip|todo|only|fixme|fails)\b|\bx(?:it|test|describe)\s*\(|@pytest\.mark\.(?:skip|xfail)|@unittest\.(?:skip|expectedFailure)|\bpytest\.skip\(|\bt\.Skip(?:f|Now)?\(|#\[ignore\b|@(?:Disabled|Ignore)\b/;
 
 const maxShown = 50;
-/** The maximum number of test files and test lines to keep, to bound memory. */
+/** The maximum number of test files and lines of tests to keep from a patch, to bound memory. */
 const maxHeld = 20_000;
 
-/** A changed file that is, or was, a test file. Only the lines that begin or skip a test are kept. */
+/**
+ * A file of a patch that is, or was, a test file. Of its lines, only those that begin or skip a test are
+ * kept.
+ */
 interface ChangedFile {
-  /** The file's new path, cleaned for display. */
+  /** The file's new path, sanitized for display. */
   readonly path: string;
   readonly from: string;
   readonly isTest: boolean;
@@ -43,26 +46,25 @@ interface TestLine {
 export interface WeakenedTestFindings {
   readonly tests: readonly WeakenedTest[];
   /**
-   * Whether the change leaves fewer tests or skips tests. A rewritten test is no loss, because the number of
-   * tests stays the same.
+   * Whether the patch leaves fewer tests than before, or skips tests. Replacing a test by another is no loss.
    */
   readonly isLoss: boolean;
-  /** Whether the patch has more test lines than `maxHeld`, so that some were not examined. */
+  /**
+   * Whether the patch has more test files and lines of tests than `maxHeld`, so that some were not examined.
+   */
   readonly isCut: boolean;
 }
 
 export interface WeakenedTestDetector {
-  /** Processes the next line of a patch. The patch must have no context lines. */
+  /** Processes the next line of a git patch. The patch must have no context lines. */
   readonly addPatchLine: (line: string) => void;
-  /**
-   * Returns the tests that the patch deletes or skips. A moved test counts as neither deleted nor skipped.
-   */
+  /** Returns the tests that the patch deletes or skips. A test that the patch only moves does not count. */
   readonly findings: () => WeakenedTestFindings;
 }
 
 /**
- * Finds tests that a change deletes or skips. Reads the patch line by line, to bound memory: a patch can be
- * very long.
+ * Finds tests that a patch deletes or skips. Reads the patch line by line to bound memory, because a patch
+ * can be very long.
  */
 export function createWeakenedTestDetector(): WeakenedTestDetector {
   const files: ChangedFile[] = [];
@@ -73,8 +75,8 @@ export function createWeakenedTestDetector(): WeakenedTestDetector {
 
   const hold = (): boolean => ++held <= maxHeld;
   /**
-   * Adds the current file to `files` if it is or was a test file. The callers wait for the first hunk or the
-   * next file, because only then the file's header is complete.
+   * Adds the patch's current file to `files` if it is or was a test file. Called only at the first hunk or
+   * the next file, because only then the file's header is complete.
    */
   const begin = (): void => {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
@@ -88,8 +90,8 @@ export function createWeakenedTestDetector(): WeakenedTestDetector {
 
   return {
     /**
-     * Takes the next line of the patch. Counts the lines of each hunk to tell content from headers, because a
-     * content line can look like a header.
+     * Counts the lines of each hunk to distinguish the patch's content from its headers, because a content
+     * line can look like a header.
      */
     addPatchLine(line) {
       if (toRemove > 0 && line.startsWith("-")) {
@@ -164,14 +166,14 @@ function weakeningIn(files: readonly ChangedFile[]): Omit<WeakenedTestFindings, 
 }
 
 /**
- * Whether the file is a deleted test file in which swarm recognised no test. Such a deletion is a loss, even
- * if other files gain tests.
+ * Whether the patch deletes a test file in which swarm recognised no test. Such a deletion is a loss, even if
+ * other files gain tests.
  */
 function isGoneAsAWhole({ isTest, isDeleted, removed }: ChangedFile): boolean {
   return isDeleted && isTest && removed.length === 0;
 }
 
-/** Whether a file was a test file by its old name and is none by its new name. */
+/** Whether a renamed file was a test file by its old name, but is no test file by its new name. */
 function isMovedOut({ isTest, wasTest }: ChangedFile): boolean {
   return wasTest && !isTest;
 }
@@ -191,7 +193,10 @@ function count(counts: Map<string, number>, name: string, more: number): void {
   counts.set(name, (counts.get(name) ?? 0) + more);
 }
 
-/** Returns the new path in `diff --git a/path b/path`. git quotes a path that has special characters. */
+/**
+ * Returns the new path from a patch's line `diff --git a/path b/path`. git quotes a path that has special
+ * characters.
+ */
 function pathIn(header: string): string {
   return (/ "?b\/((?:(?! "?b\/).)*)$/.exec(header)?.[1] ?? header).replace(/"$/, "");
 }

@@ -2,13 +2,16 @@ import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
 
 export interface WaitingReasonInput {
-  /** The file names of the tasks on whose results the worker's task depends. */
+  /** The names of the task files on whose results the worker's task depends. */
   readonly dependsOn: readonly string[];
   readonly isOwned: boolean;
   readonly now: Date;
 }
 
-/** Returns the reason why a worker does not run at the moment; null if it runs or has ended. */
+/**
+ * Returns what a worker waits for, for example another worker or the end of a pause. Null if the worker does
+ * not wait, or if swarm knows no reason.
+ */
 export function findWaitingReason(
   record: ContainerRecord,
   swarm: Pick<SwarmState, "containers" | "wish">,

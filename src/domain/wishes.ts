@@ -1,19 +1,19 @@
 import type { ContainerWish, SwarmState, SwarmWish } from "./generated/swarm-state.ts";
 import { requireRecord, withReplacedRecord } from "./swarm-state.ts";
 
-/** A command that the user gives to the owner, for the whole swarm or for one worker. */
+/** A command from the user to the swarm's owner, for the whole swarm or for one worker. */
 export type OwnerCommand =
   | { readonly of: "swarm"; readonly wish: NonNullable<SwarmWish> }
   | { readonly of: "container"; readonly name: string; readonly wish: NonNullable<ContainerWish> };
 
-/** Stores a command in the state file, where the owner reads it. */
+/** Stores the user's command in the state file, where the owner reads it. */
 export function withOwnerCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   return command.of === "swarm"
     ? { ...state, wish: command.wish }
     : withReplacedRecord(state, { ...requireRecord(state, command.name), wish: command.wish });
 }
 
-/** Returns all commands that the owner has not applied yet. */
+/** Returns all of the user's commands in the state file that the owner has not carried out yet. */
 export function findPendingCommands(state: SwarmState): OwnerCommand[] {
   const ofContainers = state.containers.flatMap(({ containerName, wish }): OwnerCommand[] =>
     wish ? [{ of: "container", name: containerName, wish }] : [],
@@ -21,7 +21,10 @@ export function findPendingCommands(state: SwarmState): OwnerCommand[] {
   return state.wish ? [{ of: "swarm", wish: state.wish }, ...ofContainers] : ofContainers;
 }
 
-/** Clears a command that the owner has applied, unless a newer command replaced it. */
+/**
+ * Removes a command from the state file after the owner has carried it out, unless a newer command has
+ * replaced it.
+ */
 export function withoutOwnerCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   if (command.of === "swarm") return state.wish === command.wish ? { ...state, wish: null } : state;
   const record = state.containers.find(({ containerName }) => containerName === command.name);

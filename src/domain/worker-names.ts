@@ -1,6 +1,6 @@
 /**
- * Returns the name of an attempt's container and of its journal's volume. From the second attempt on, the
- * name ends with `.a2`, `.a3` …, which no slug contains.
+ * Returns the name for the container of a worker's attempt, and for the volume with the attempt's journal.
+ * From the second attempt on, the name ends with `.a2`, `.a3` …, which no slug contains.
  */
 export function workerContainerName({
   projectId,
@@ -18,8 +18,8 @@ export function workerContainerName({
 }
 
 /**
- * Returns the name of a container in which swarm checks results. A worker's container cannot have this name,
- * because slugs contain no dots.
+ * Returns the name of a container in which swarm checks workers' results. No worker's container has such a
+ * name, because slugs contain no dots.
  */
 export function checkContainerName({
   projectId,
@@ -33,7 +33,7 @@ export function checkContainerName({
   return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check${place}`;
 }
 
-/** Returns the container names of a worker's earlier attempts. */
+/** Returns the names of the containers of a worker's earlier attempts. */
 export function earlierContainerNames(containerName: string): string[] {
   const [, first, attempt] = /^(.*)\.a(\d+)$/.exec(containerName) ?? [];
   if (first === undefined) return [];
@@ -41,20 +41,22 @@ export function earlierContainerNames(containerName: string): string[] {
 }
 
 /**
- * Returns the name of the volume with an agent's conversations. All attempts of a worker share the volume.
+ * Returns the name of the volume with the conversations of a worker's agent. All attempts of the worker share
+ * this volume.
  */
 export function homeVolumeName(containerName: string): string {
   return `${containerName.replace(/\.a\d+$/, "")}.home`;
 }
 
 /**
- * Returns the name of the ref that holds a worker's commits, even if the worker's branch moves or disappears.
+ * Returns the name of the git ref that holds a worker's commits, even if the worker's branch moves or
+ * disappears.
  */
 export function workRefOf({ swarmId, slug }: { readonly swarmId: string; readonly slug: string }): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
-/** Returns the name of the ref that holds the unfinished work of a failed story. */
+/** Returns the name of the git ref that holds the unfinished work of a failed story. */
 export function failedRefOf({
   swarmId,
   slug,

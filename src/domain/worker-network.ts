@@ -1,33 +1,33 @@
-/** The network that the sandboxes of a swarm's workers join. */
+/** The network that the containers of a swarm's workers join. */
 export type WorkerNetwork =
   | { readonly kind: "none" }
   /**
-   * The gateway is the only connection. A worker whose agent calls no model and has no allowed hosts gets no
-   * network.
+   * A network from which only the gateway is reachable. A worker whose agent calls no model and has no
+   * allowed hosts gets no network.
    */
   | { readonly kind: "gateway" }
-  /** The engine's own network, with internet access. */
+  /** The engine's default bridge network, with internet access. */
   | { readonly kind: "bridge" }
-  /** A network that the user made on the engine. */
+  /** A network that the user created on the engine. */
   | { readonly kind: "named"; readonly name: string };
 
-/** Parses the setting `network`, which applies to every worker of a swarm. */
+/** Parses the value of the setting `network`, which applies to every worker of a swarm. */
 export function parseWorkerNetwork(setting: string): WorkerNetwork {
   if (setting === "none" || setting === "gateway" || setting === "bridge") return { kind: setting };
   return { kind: "named", name: setting };
 }
 
 /**
- * Whether agents of this kind need their model's API. False for the user's own program, whose needs are
- * unknown.
+ * Whether agents of this kind need their model's API. Returns false for the user's own program, whose needs
+ * are unknown.
  */
 export function needsModelApi(kind: string): boolean {
   return kind === "claude" || kind === "acp";
 }
 
 /**
- * Returns a warning, for the user before a swarm starts, that a network does not filter traffic; null for
- * `none` and `gateway`.
+ * Returns a warning that the network of this setting does not filter traffic, for the user before a swarm
+ * starts. Null for `none` and `gateway`.
  */
 export function findNetworkWarning(setting: string): string | null {
   const network = parseWorkerNetwork(setting);

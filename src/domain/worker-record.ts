@@ -1,7 +1,7 @@
 import type { AdapterMessage } from "./acp-messages.ts";
 import type { ContainerRecord, StoryProgress, StoryRecord } from "./generated/swarm-state.ts";
 
-/** Updates a worker's record with a message that the worker's adapter sent. */
+/** Updates a worker's record with a message from the worker's adapter. */
 export function recordWithMessage(
   record: ContainerRecord,
   message: AdapterMessage,
@@ -40,7 +40,7 @@ export function recordWithMessage(
   }
 }
 
-/** Counts the stories by status. */
+/** Counts a worker's stories by status. */
 export function countStoryProgress(stories: readonly StoryRecord[]): StoryProgress {
   const count = (...statuses: readonly StoryRecord["status"][]): number =>
     stories.filter(({ status }) => statuses.includes(status)).length;
@@ -54,12 +54,15 @@ export function countStoryProgress(stories: readonly StoryRecord[]): StoryProgre
   };
 }
 
-/** Returns records of stories that have not begun. */
+/** Returns a new record for each story ID, for stories that have not begun. */
 export function newStoryRecords(ids: readonly string[]): StoryRecord[] {
   return ids.map((id) => ({ id, status: "pending", commit: null, attempt: 1, reason: null }));
 }
 
-/** Returns a record with exactly these stories. A story that the record already has keeps its state. */
+/**
+ * Returns a worker's record that contains exactly these stories. A story that the worker's record already has
+ * keeps its state.
+ */
 export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
   const stories = newStoryRecords(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },

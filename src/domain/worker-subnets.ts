@@ -1,4 +1,4 @@
-/** The addresses of a network that only one worker and the gateway join. */
+/** The subnet of a network that only one worker and the gateway join, and the addresses of these two. */
 export interface WorkerSubnet {
   readonly subnet: string;
   readonly gateway: string;
@@ -6,14 +6,14 @@ export interface WorkerSubnet {
 }
 
 /**
- * The default address range for workers' networks; SWARM_SUBNETS overrides it. Swarm does not use the
- * engine's own pool, which has room for only about thirty networks.
+ * The default address range from which swarm takes the subnets of workers' networks; SWARM_SUBNETS overrides
+ * it. Swarm does not use the engine's own range, which suffices for only about thirty networks.
  */
 export const defaultSubnets = "10.213.0.0/16";
 
 /**
- * The number of addresses in a worker's subnet: network, engine, gateway, worker, three unused ones, and
- * broadcast.
+ * The number of addresses in the subnet of a worker's network: network, engine, gateway, worker, three unused
+ * ones, and broadcast.
  */
 const size = 8;
 
@@ -22,7 +22,10 @@ interface Range {
   readonly last: number;
 }
 
-/** Yields, in ascending order, the subnets of a range that do not overlap any subnet in `taken`. */
+/**
+ * Yields, in ascending order, the possible subnets for workers' networks in an address range. Omits subnets
+ * that overlap a subnet in `taken`.
+ */
 export function* freeSubnets(range: string, taken: readonly string[]): Generator<WorkerSubnet> {
   const whole = rangeOf(range);
   if (whole === null) return;
@@ -34,8 +37,8 @@ export function* freeSubnets(range: string, taken: readonly string[]): Generator
 }
 
 /**
- * Returns the addresses in a worker's existing network; null if the network's size differs from that of a
- * worker's network.
+ * Returns the addresses of the gateway and the worker in an existing network's subnet. Null if the subnet
+ * does not have the size that swarm gives to workers' networks.
  */
 export function parseWorkerSubnet(subnet: string): WorkerSubnet | null {
   const range = rangeOf(subnet);
@@ -47,7 +50,7 @@ function subnetFrom(first: number): WorkerSubnet {
   return { subnet: `${at(0)}/29`, gateway: at(2), worker: at(3) };
 }
 
-/** Whether a text is a range of IPv4 addresses with room for at least one worker's network. */
+/** Whether a text is a valid range of IPv4 addresses that has room for at least one worker's network. */
 export function isSubnetRange(text: string): boolean {
   const range = rangeOf(text);
   return range !== null && range.last - range.first + 1 >= size;

@@ -1,21 +1,22 @@
 import { echoMarkedMessage, joinShellLines, renderRunInstruction } from "./dockerfile-text.ts";
 
 /**
- * How a build gets the bundle with the commit: BuildKit mounts the bundle during one instruction; the classic
- * builder copies it.
+ * How the build of an image gets the git bundle with the commit: BuildKit mounts the bundle during one
+ * instruction; the classic builder copies it.
  */
 export type BundleTransfer = "buildkit" | "classic";
 
-/** The file name of the bundle in the build context. */
+/** The file name of the git bundle in the image's build context. */
 export const bundlePath = "workspace.bundle";
 
-/** The name of the build argument with the commit to check out. */
+/** The name of the Docker build argument that contains the ID of the commit to check out. */
 export const commitBuildArgument = "BASE_COMMIT";
 
 const bundle = "/tmp/workspace.bundle";
 
 /**
- * Renders the last layer of an image: a clean checkout of one commit with its history, owned by user 1000.
+ * Renders the Dockerfile instructions of an image's last layer: a clean checkout of one commit with its
+ * history, owned by user 1000.
  */
 export function workspaceLayer({
   transfer,
@@ -45,21 +46,21 @@ export function workspaceLayer({
 }
 
 /**
- * Matches files that package managers install into the working tree. The build adds those that git reports as
- * untracked to git's exclude file.
+ * Matches files that package managers install into the working tree. Of these files, the build adds those
+ * that git reports as untracked to git's exclude file.
  */
 const installed =
   "(^|/)(node_modules/|\\.pnp\\.(c?js|loader\\.mjs)|\\.yarn/((cache|unplugged)/|install-state\\.gz|build-state\\.yml)?)$";
 
 /**
- * A sed script that converts paths into patterns for git's exclude file. In `.yarn/`, the patterns match only
- * Yarn's own files, because the project may keep patches there.
+ * A sed script that converts paths of files into patterns for git's exclude file. In `.yarn/`, the patterns
+ * match only Yarn's own files, because the project may keep patches there.
  */
 const asPatterns = "s/[][*?\\]/\\\\&/g; s|^|/|; s|/\\.yarn/$|&[bciu]*|";
 
 /**
- * Shell lines that check out the commit, without git templates, hooks or configuration of the image or a
- * user. They fail if the working tree then differs from the commit, and print the differing files.
+ * Shell lines that check out the commit and ignore all git templates, hooks and configuration of the image
+ * and the user. If the working tree then differs from the commit, they print the differing files and fail.
  */
 const checkout: readonly string[] = joinShellLines([
   "set -eu",

@@ -16,8 +16,8 @@ const maxBytes = 1024 * 1024;
 const maxShown = 300;
 
 /**
- * Appends the hook's decision about a command, with the reason, to a log for the user. Ignores errors,
- * because the hook has already printed the decision.
+ * Appends the decision of swarm's Claude Code hook about a command, with the reason, to a log for the user.
+ * Ignores errors, because the hook has already printed the decision.
  */
 export function logDecision(
   stateFolder: string,
@@ -41,7 +41,10 @@ export function logDecision(
   }
 }
 
-/** Creates missing folders level by level, because Node's recursive `mkdir` never returns in `/proc`. */
+/**
+ * Creates a folder and its missing parent folders, one level at a time. Node's recursive `mkdir` would never
+ * return in `/proc`.
+ */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
   if (folder !== dirname(folder)) makeFolder(dirname(folder));

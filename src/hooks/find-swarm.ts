@@ -6,22 +6,25 @@ import { readSmallFile } from "../state/read-small.ts";
 
 export interface FoundSwarm {
   readonly swarm: SwarmLineInput;
-  /** The path of the git folder that belongs to the swarm's worktree. */
+  /** The path of the worktree's own git folder. */
   readonly gitFolder: string;
   /**
-   * Whether a process owns the swarm, according to the owner's lock file; also true if the lock file leaves
-   * this uncertain.
+   * Whether a process owns the swarm, according to the owner's lock file. Also true if the lock file does not
+   * allow a sure answer.
    */
   readonly isOwned: boolean;
 }
 
-/** The maximum size of a state file to read: far more than the state of a thousand workers. */
+/**
+ * The maximum size in bytes of a state file to read: far more than the state of a swarm with a thousand
+ * workers needs.
+ */
 const maxStateBytes = 8 * 1024 * 1024;
 const maxNoteBytes = 16 * 1024;
 
 /**
- * Finds the worktree that contains a folder; returns its real path, or null if the folder is outside of any
- * worktree.
+ * Finds the git worktree that contains a folder. Returns the worktree's real path, or null if the folder is
+ * in no worktree.
  */
 export function findWorktree(folder: string): string | null {
   for (let root = realpathSync(folder); ; root = dirname(root)) {
@@ -31,8 +34,8 @@ export function findWorktree(folder: string): string | null {
 }
 
 /**
- * Reads the swarm of the worktree that contains a folder from its state file. Returns null without a valid
- * state file, or if the repository itself brought the file, which makes it untrusted.
+ * Reads the swarm of the worktree that contains a folder from the worktree's state file. Returns null if no
+ * valid state file exists, or if the file is untrusted because it comes from the repository itself.
  */
 export function findSwarm(folder: string): FoundSwarm | null {
   try {
@@ -56,8 +59,8 @@ export function findSwarm(folder: string): FoundSwarm | null {
 }
 
 /**
- * Finds a worktree's git folder; null if the folder is no worktree. In a linked worktree, `.git` is a file
- * that names the git folder.
+ * Finds the git folder of the worktree whose root is the given folder; null if the folder is no such root. In
+ * a linked worktree, `.git` is a file that names the git folder.
  */
 function gitFolderOf(root: string): string | null {
   const path = join(root, ".git");
@@ -68,7 +71,7 @@ function gitFolderOf(root: string): string | null {
   return target === undefined ? null : resolve(root, target);
 }
 
-/** Reads the ID that the project has on this machine. All worktrees of the project share the ID. */
+/** Reads the ID that swarm gave to the project on this machine. All worktrees of the project share the ID. */
 function projectIdIn(gitFolder: string): unknown {
   const common = readSmallFile(join(gitFolder, "commondir"), maxNoteBytes)?.trim();
   const file = join(common ? resolve(gitFolder, common) : gitFolder, "aimi", "id");
@@ -78,8 +81,8 @@ function projectIdIn(gitFolder: string): unknown {
 const statuses: readonly unknown[] = ["pending", "running", "completed", "failed", "stopped"];
 
 /**
- * Returns the fields of a state that hooks show; null if they are invalid or belong to another project. Does
- * not use the full validator, which takes too long to load.
+ * Returns the fields of a swarm's state that hooks show; null if these are invalid or belong to another
+ * project. Does not use the validator of the whole state, which takes too long to load.
  */
 function parseShown(state: unknown, projectId: unknown): SwarmLineInput | null {
   const { swarmId, containers, project } = (state ?? {}) as Partial<

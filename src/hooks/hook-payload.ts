@@ -1,16 +1,16 @@
 import { readSync } from "node:fs";
 
-/** The fields that swarm uses from the input that Claude Code passes to a hook. */
+/** The fields that swarm uses of the JSON input from Claude Code to a hook. */
 export interface HookPayload {
   readonly cwd: string;
   readonly toolName: string;
   readonly toolInput: Readonly<Record<string, unknown>>;
 }
 
-/** The maximum size of a hook's input: far more than the input for any swarm command. */
+/** The maximum size of a hook's input: far more than any call of a `swarm` command needs. */
 const maxBytes = 256 * 1024;
 
-/** Reads standard input to its end; null if the input is too long or unreadable. */
+/** Reads standard input to its end; returns null if the input is too long or unreadable. */
 export function readStandardInput(): string | null {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -30,7 +30,10 @@ export function readStandardInput(): string | null {
 
 const [timeoutMs, retryMs] = [2_000, 5];
 
-/** Reads the next bytes of stdin. Retries after EAGAIN, because some callers pass a non-blocking stdin. */
+/**
+ * Reads the next bytes of standard input. Retries after EAGAIN, because some callers pass a non-blocking
+ * standard input.
+ */
 function readSome(piece: Buffer): number {
   for (let waitedMs = 0; ; waitedMs += retryMs) {
     try {
@@ -42,7 +45,7 @@ function readSome(piece: Buffer): number {
   }
 }
 
-/** Parses a hook's input about a tool call; null for any other input. */
+/** Parses Claude Code's input to a hook about a tool call; returns null for any other input. */
 export function parseHookPayload(text: string): HookPayload | null {
   try {
     const { cwd, tool_name: toolName, tool_input: toolInput } = JSON.parse(text);

@@ -7,7 +7,7 @@ import { readSmallFile } from "../state/read-small.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type SessionFolders, whyFileChangeable } from "./own-program.ts";
 
-/** The sources of the user's own budget settings. */
+/** The places from which the hook reads the user's budget settings. */
 export interface BudgetSources {
   /** The path of the folder with the user's settings. */
   readonly configFolder: string;
@@ -18,8 +18,7 @@ const maxSettingsBytes = 1024 * 1024;
 
 /**
  * Returns why a command could spend money without a limit that the user set; null if the user's settings file
- * limits the spending. Budgets from other sources do not count, because an agent or the project may have set
- * them.
+ * sets a limit. Budgets from other sources do not count, because an agent or the project may have set them.
  */
 export function whySpendingUnlimited(
   spends: CommandSpendingKind,
@@ -41,8 +40,9 @@ export function whySpendingUnlimited(
 }
 
 /**
- * Returns a reason if the existing swarm was started without a budget; null otherwise. A budget that the user
- * sets later does not limit this swarm.
+ * Returns why the hook must not approve a spending command: the worktree's existing swarm was started without
+ * a budget, or its state cannot be read. Null otherwise; a budget that the user sets later does not limit
+ * this swarm.
  */
 function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | null {
   const root = findWorktree(cwd);
@@ -57,7 +57,7 @@ function whyBegunWithout(spends: CommandSpendingKind, cwd: string): string | nul
   return "the command spends money, and the existing swarm was started without a budget";
 }
 
-/** Parses JSON; null for invalid JSON, which sets no budget. */
+/** Parses JSON from a settings file. Returns null for invalid JSON, which sets no budget. */
 function parse(text: string | null): unknown {
   try {
     return JSON.parse(text ?? "null");

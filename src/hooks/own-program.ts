@@ -4,27 +4,27 @@ import { readSmallFile } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
 export interface InstalledProgram {
-  /** The path of swarm's executable, as it appears in the command. */
+  /** The path of swarm's executable, as the agent's command names it. */
   readonly program: string;
   /** The paths of files and folders that the executable loads. */
   readonly parts: readonly string[];
   /**
-   * The path of a folder from which the executable loads files. The hook checks each entry of this folder,
-   * too.
+   * The path of a folder from which swarm's executable loads files. The hook also checks each entry of this
+   * folder.
    */
   readonly contents: string;
 }
 
-/** The folders of an agent's session in Claude Code. */
+/** The working folder and the project folder of an agent's session in Claude Code. */
 export interface SessionFolders {
   readonly cwd: string;
-  /** The path of the session's project; null if unknown. */
+  /** The path of the project in which the session was started; null if unknown. */
   readonly projectFolder: string | null;
 }
 
 /**
- * Returns a reason if a command runs outside the session's project; null if the command runs inside, or if
- * the project is unknown.
+ * Returns why the hook must not approve a command whose working folder is outside the session's project. Null
+ * if the working folder is inside, or if the project is unknown.
  */
 export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
@@ -32,8 +32,8 @@ export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): strin
 }
 
 /**
- * Returns why the agent or another user could replace the installed program; null if neither can. Also checks
- * each folder and link on the program's path, because replacing one of these replaces the program.
+ * Returns why the agent or another user could replace swarm's installed program; null if neither can. Also
+ * checks each folder and link on the program's path, because replacing one of these replaces the program.
  */
 export function whyProgramReplaceable(
   { program, parts, contents }: InstalledProgram,
@@ -54,12 +54,15 @@ export function whyProgramReplaceable(
   return null;
 }
 
-/** Returns the reason why the agent or another user could change or replace a file; null if neither can. */
+/** Returns why the agent or another user could change or replace a file; null if neither can. */
 export function whyFileChangeable(file: string, place: SessionFolders): string | null {
   return judgeOf(projectsOf(place))(file);
 }
 
-/** Returns the folders in which the agent may write: the working folder, the project, and their worktrees. */
+/**
+ * Returns the folders in which the agent may write: the working folder, the session's project, and the
+ * worktrees that contain these two folders.
+ */
 function projectsOf({ cwd, projectFolder }: SessionFolders): string[] {
   const folders = [cwd, ...(projectFolder === null ? [] : [projectFolder])];
   return folders.flatMap((folder) => [realpathSync(folder), findWorktree(folder) ?? []].flat());
@@ -69,7 +72,7 @@ const maxSteps = 10_000;
 
 /**
  * Returns a function that says why the agent or another user could change a path; null if neither can. The
- * function checks each folder and symbolic link on the way, and caches the results.
+ * function checks each folder and symbolic link on the path, and caches the results.
  */
 function judgeOf(projects: readonly string[]): (path: string) => string | null {
   const known = new Map<string, string | null>();
@@ -110,7 +113,7 @@ function isOurs({ uid }: Stats): boolean {
 
 /**
  * Returns why another user could change a file or folder; null if no other user can. In a sticky folder such
- * as `/tmp`, only the owner of an entry can replace the entry.
+ * as `/tmp`, only an entry's owner can replace the entry.
  */
 function whyOthersWrite(path: string, stats: Stats): string | null {
   if (!isOurs(stats)) return `${path} belongs to another user`;
@@ -122,7 +125,10 @@ function whyOthersWrite(path: string, stats: Stats): string | null {
 
 const maxAccountBytes = 1024 * 1024;
 
-/** Whether the current user is the group's only member, as on systems that give each user a private group. */
+/**
+ * Whether the current user is the only member of a Unix group, as on systems that give each user a private
+ * group.
+ */
 function isOwnGroup(gid: number): boolean {
   if (gid !== process.getgid?.()) return false;
   const rows = (file: string): string[][] =>
@@ -139,8 +145,8 @@ function isOwnGroup(gid: number): boolean {
 }
 
 /**
- * Whether a path names one of the project's task files. A link that leads out of the task folder does not
- * count.
+ * Whether a path is that of a task file in the worktree's task folder. A link that leads out of the task
+ * folder does not count.
  */
 export function isTaskFile(cwd: string, file: string): boolean {
   const root = findWorktree(cwd) ?? realpathSync(cwd);

@@ -5,33 +5,39 @@ import { parseHookPayload } from "./hook-payload.ts";
 import { type BudgetSources, whySpendingUnlimited } from "./own-budget.ts";
 import { isTaskFile, whyOutsideProject, whyProgramReplaceable } from "./own-program.ts";
 
-/** The hook's answer to Claude Code about a command of the Bash tool. */
+/**
+ * The answer of swarm's hook to Claude Code about a command that the agent wants to run with the Bash tool.
+ */
 export interface CommandAnswer {
-  /** `silent` means that the hook gives no answer, so that Claude Code asks the user as usual. */
+  /** With `silent`, the hook gives no answer, so that Claude Code asks the user as usual. */
   readonly decision: "allow" | "ask" | "silent";
   readonly why: string;
-  /** The command of the call, for the log; null if the call is not a valid call of the Bash tool. */
+  /**
+   * The command that the agent wants to run, for the log; null if the call is not a valid call of the Bash
+   * tool.
+   */
   readonly command: string | null;
 }
 
 export interface Installation extends BudgetSources {
-  /** The path of this package's folder. */
+  /** The path of the folder in which swarm's npm package is installed. */
   readonly root: string;
-  /** The path of the folder from which Claude Code started the plugin. */
+  /** The path of the folder from which Claude Code loaded swarm's plugin. */
   readonly pluginRoot: string;
   /**
-   * The path of the session's project, as Claude Code passes it to hooks; null if Claude Code passes none.
+   * The path of the project of the Claude Code session, as Claude Code passes it to hooks; null if Claude
+   * Code passes none.
    */
   readonly projectFolder: string | null;
 }
 
 /**
- * The fields of a Bash call that the hook understands. If a call has another field, the hook leaves the
- * decision to the user.
+ * The fields of a Bash tool call that the hook understands. If a call has any other field, the hook leaves
+ * the decision to the user.
  */
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
-/** Decides whether to approve a tool call. The decision for a malformed call is `silent`. */
+/** Decides whether to approve an agent's tool call. The decision for a malformed call is `silent`. */
 export function decideToolCall(text: string, installation: Installation): CommandAnswer {
   const payload = parseHookPayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
@@ -80,7 +86,7 @@ function silent(why: string, command: string | null): CommandAnswer {
   return { decision: "silent", why, command };
 }
 
-/** Renders the answer as JSON for Claude Code; an empty text for `silent`. */
+/** Renders the hook's answer as JSON for Claude Code; an empty text for `silent`. */
 export function renderCommandAnswer({ decision, why }: CommandAnswer): string {
   if (decision === "silent") return "";
   const hookSpecificOutput = {

@@ -9,21 +9,21 @@ import { renderStatusLine } from "./status-line.ts";
 
 export interface FastHookInput {
   readonly folder: string;
-  /** The path of this package's folder. */
+  /** The path of the folder in which swarm's npm package is installed. */
   readonly root: string;
-  /** The path of the folder with the log of decisions. */
+  /** The path of the folder in which the hook logs its decisions. */
   readonly stateFolder: string;
   /** The path of the folder with the user's settings. */
   readonly configFolder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of the calling session's project; null if unknown. */
+  /** The path of the project of the Claude Code session that calls the hook; null if unknown. */
   readonly projectFolder: string | null;
   readonly write: (text: string) => void;
 }
 
 /**
- * Answers Claude Code's fast hooks and its status line; returns false for any other command. To be fast, it
- * reads only files and loads no npm packages.
+ * Runs the command if it is one of swarm's fast Claude Code hooks or its status line; returns false for any
+ * other command. To be fast, reads only files and loads no npm packages.
  */
 export async function answerFastHook(
   words: readonly string[],
@@ -81,8 +81,8 @@ async function showStatusLine(words: readonly string[], { folder, write }: FastH
 }
 
 /**
- * Returns the folder in the arguments `--plugin <folder>`, or this package's folder without arguments; null
- * for any other arguments.
+ * Returns the plugin's folder from the arguments `--plugin <folder>`, or this package's folder if there are
+ * no arguments. Returns null for any other arguments.
  */
 function pluginRootIn(rest: readonly string[], root: string): string | null {
   if (rest.length === 0) return root;

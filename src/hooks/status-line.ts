@@ -5,8 +5,8 @@ import { findSwarm } from "./find-swarm.ts";
 const wrappedLimitMs = 2_000;
 
 /**
- * Renders a line for Claude Code's status line from the state file alone; an empty text without a swarm.
- * `wrapped` is the shell command of another status line, whose output comes first.
+ * Renders a swarm's line for Claude Code's status line, only from the state file; without a swarm, an empty
+ * text. `wrapped` is the shell command of the user's other status line, whose output comes first.
  */
 export async function renderStatusLine(
   input: string,
@@ -26,7 +26,10 @@ export async function renderStatusLine(
   return [theirs, ours].filter(Boolean).join(" | ");
 }
 
-/** Returns the folder of the Claude Code session, read from the JSON input to its status line. */
+/**
+ * Returns the folder of the Claude Code session, which Claude Code passes in the JSON input to a status line
+ * command.
+ */
 function folderIn(input: string): string | null {
   try {
     const { workspace, cwd } = JSON.parse(input);

@@ -5,8 +5,8 @@ import type { RefStore } from "./move-ref.ts";
 const heads = "refs/heads/";
 
 /**
- * Finds the branches that swarm must not move, each with the folder that uses it. A worktree has checked out
- * such a branch, or a rebase or bisection of the branch is in progress.
+ * Finds the branches that swarm must not move, each with the folder of the worktree that uses it. A worktree
+ * uses a branch if it has checked out the branch, or if a rebase or bisection of the branch is in progress.
  */
 export async function branchesInUse(
   refs: Pick<RefStore, "worktrees">,

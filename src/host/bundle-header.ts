@@ -1,23 +1,23 @@
 import { open } from "node:fs/promises";
 
 export interface BundleHeader {
-  /** The commits that the importing repository must have already. */
+  /** The commits that a repository must already have to import the bundle. */
   readonly prerequisites: readonly string[];
   readonly refs: readonly { readonly name: string; readonly id: string }[];
-  /** The offset in bytes at which the pack begins. */
+  /** The offset in bytes at which the bundle's pack begins. */
   readonly packOffset: number;
 }
 
 /**
- * The maximum size of a header in bytes, far above the size of a genuine header. A header has one line per
- * prerequisite commit, with the commit's subject.
+ * The maximum size of a bundle's header in bytes, far more than a genuine header needs. A header has one line
+ * per prerequisite commit, with the commit's subject.
  */
 const maxHeaderBytes = 256 * 1024;
 const signature = "# v2 git bundle\n";
 
 /**
- * Reads the header of a bundle, or returns why swarm refuses the bundle. Stricter than git, which also
- * accepts capabilities and version 3.
+ * Reads the header of a git bundle, or returns why swarm rejects the bundle. Stricter than git, which also
+ * accepts capabilities and version 3 of the format.
  */
 export async function readBundleHeader(file: string): Promise<BundleHeader | { readonly problem: string }> {
   // git before 2.46 does not check the objects that it fetches from a bundle.

@@ -5,8 +5,8 @@ import type { ClaudeProgram } from "../ports/claude-code.ts";
 const limitMs = 120_000;
 
 /**
- * Runs the `claude` program from the PATH, without a shell. The program gets no input, so it cannot prompt
- * the user.
+ * Runs the `claude` program that is found through PATH, without a shell. The program gets no input, so it
+ * cannot prompt the user.
  */
 export const claudeProgram: ClaudeProgram = {
   async version() {

@@ -7,14 +7,14 @@ import { type GitResult, type GitRunOptions, type GitStreamOptions, runGit, stre
 import { areNearbyAncestors } from "./walk-back.ts";
 
 /**
- * Maximum size of one memory allocation by git. It protects against a delta that unpacks to gigabytes, or a
+ * The maximum size of one memory allocation by git. Protects against a delta that unpacks to gigabytes, or a
  * header that claims millions of objects.
  */
 const maxMemory = "1g";
 
 /**
- * Arguments with which git starts no other program, ignores the user's attributes, and flushes every write to
- * disk.
+ * Arguments for git with which git starts no other program, ignores the user's attributes file, and flushes
+ * every write to disk.
  */
 export const safeGitArguments: readonly string[] = [
   ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
@@ -32,29 +32,31 @@ export const safeGitEnvironment: Readonly<Record<string, string>> = {
 
 export interface IsolatedGitRunOptions extends Pick<GitRunOptions, "input" | "env" | "maxBytes" | "limitMs"> {
   /**
-   * The exit codes that `git` accepts, by default only 0. Any other exit code makes `git` throw GIT_FAILED.
+   * The exit codes that `git` accepts, by default only 0. After any other exit code, `git` throws GIT_FAILED.
    */
   readonly expectedExitCodes?: readonly number[];
 }
 
 /**
- * A temporary bare repository that reads the user's objects, but has none of the user's refs, hooks and
- * settings.
+ * A temporary bare repository that can read the objects of the user's repository, but has none of its refs,
+ * hooks and settings.
  */
 export interface IsolatedRepository {
   readonly folder: string;
-  /** Runs git and returns how it ended. Does not throw if git fails. */
+  /**
+   * Runs git in the isolated repository and returns git's exit code and output. Does not throw if git fails.
+   */
   run(args: readonly string[], run?: Omit<IsolatedGitRunOptions, "expectedExitCodes">): Promise<GitResult>;
   /**
-   * Runs git and returns its output and exit code. Throws GIT_FAILED if `expectedExitCodes` does not list the
-   * exit code.
+   * Runs git in the isolated repository and returns git's exit code and output. Throws GIT_FAILED if
+   * `expectedExitCodes` does not contain the exit code.
    */
   git(
     args: readonly string[],
     run?: IsolatedGitRunOptions,
   ): Promise<{ readonly exitCode: number; readonly output: Buffer; readonly isCut: boolean }>;
   text(args: readonly string[], run?: Omit<IsolatedGitRunOptions, "expectedExitCodes">): Promise<string>;
-  /** Runs git and streams its output, without a limit on the output's size. */
+  /** Runs git in the isolated repository and streams git's output, without a limit on the output's size. */
   stream(
     args: readonly string[],
     run?: Pick<GitStreamOptions, "limitMs" | "onLate">,
@@ -65,8 +67,8 @@ export interface IsolatedRepository {
 const usualLimitMs = 10 * 60_000;
 
 /**
- * Creates a bare repository that is isolated from the user's settings. `newObjects` says where git writes new
- * objects: into this repository (`"own"`) or into the user's repository (`"theirs"`).
+ * Creates a bare repository that ignores the user's settings. `newObjects` says where git writes new objects:
+ * into the bare repository (`"own"`) or into the user's repository (`"theirs"`).
  */
 export async function createIsolatedRepo(
   folder: string,
@@ -123,12 +125,12 @@ export async function isAncestor(
   return result.exitCode === 0;
 }
 
-/** Returns whether the repository has all of these IDs as commits. */
+/** Returns whether all of these IDs are IDs of commits that the repository has. */
 export async function areCommits(repo: IsolatedRepository, ids: readonly string[]): Promise<boolean> {
   return (await repo.objects.readFacts(ids)).every((facts) => facts?.type === "commit");
 }
 
-/** Quotes a path for git's list of alternates, so that the path may contain any characters. */
+/** Quotes a path for git's file `objects/info/alternates`, so that the path may contain any characters. */
 function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }

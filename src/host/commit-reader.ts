@@ -7,8 +7,8 @@ import { createProcessFolder } from "./own-folder.ts";
 import { type GitRunOptions, runGit } from "./run-git.ts";
 
 /**
- * Environment variables that make git ignore the user's and the system's settings in the temporary
- * repository.
+ * Environment variables that make git ignore the settings of the user and the system, for git's runs in a
+ * temporary repository.
  */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
@@ -16,7 +16,10 @@ interface GitOptions extends Pick<GitRunOptions, "input" | "env" | "signal"> {
   readonly cwd?: string;
 }
 
-/** Reads commits of the repository that contains a folder. Runs git without a shell and without prompts. */
+/**
+ * Reads files and commits of the git repository that contains a folder. Runs git without a shell and without
+ * prompts.
+ */
 export function createCommitReader(folder: string): CommitReader {
   const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
     runGit(args, { folder: cwd, ...options });
@@ -83,7 +86,7 @@ export function createCommitReader(folder: string): CommitReader {
   }
 }
 
-/** Parses one row of `git ls-tree`, for example `100644 blob 1ab…<tab>path`. */
+/** Parses one row of the output of `git ls-tree`, for example `100644 blob 1ab…<tab>path`. */
 function trackedFile(row: string): TrackedFile {
   const [, mode = "", id = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(row) ?? [];
   const kinds: Readonly<Record<string, TrackedFile["kind"]>> = {

@@ -11,7 +11,7 @@ const variables = [
   "GEMINI_API_KEY",
 ];
 
-/** Lists the names of the credentials that are present, never their values. */
+/** Lists the names of the user's credentials that exist on this machine, never their values. */
 export async function findCredentialNames(env: Environment, { home }: UserFolders): Promise<string[]> {
   const login = join(".claude", ".credentials.json");
   const hasLogin = await access(join(home, login)).then(

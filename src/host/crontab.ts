@@ -1,8 +1,8 @@
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Reads and writes the crontab of the user who runs swarm. Decodes the file as Latin-1, so that a change
- * keeps the bytes of text in other encodings.
+ * Reads and writes the crontab of the user who runs swarm. Decodes the crontab as Latin-1, so that a change
+ * of one line preserves the bytes of all other lines in any encoding.
  */
 export interface Crontab {
   read(): Promise<string>;

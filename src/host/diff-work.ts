@@ -3,13 +3,13 @@ import { openQuarantine } from "./quarantine.ts";
 export interface WorkToDiff {
   readonly base: string;
   readonly tip: string;
-  /** Whether to show only the changed files with their numbers of changed lines. */
+  /** Whether to show only the names of the changed files, with the numbers of changed lines. */
   readonly stat: boolean;
 }
 
 /**
- * Streams git's diff between two commits. Ignores the settings, filters and attributes of the user and the
- * repository, and lets git start no other program.
+ * Streams git's diff between two commits. Git ignores the settings, filters and attributes of the user and
+ * the repository, and starts no other program.
  */
 export async function* diffWork(
   commonFolder: string,

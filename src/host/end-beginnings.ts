@@ -1,12 +1,12 @@
 import { findProcesses } from "./processes.ts";
 
-/** Matches the names of the container runtimes runc, crun, runsc and sysbox-runc. */
+/** Matches the program names of the container runtimes runc, crun, runsc and sysbox-runc. */
 const runtimes: RegExp = /run/;
 
 /**
- * Kills the container runtimes on this machine that are starting a program in this container; the container
- * itself keeps running. Returns the number of killed processes, which is 0 if the engine runs on another
- * machine or as another user.
+ * Kills the processes of container runtimes on this machine that are starting a program in the given
+ * container; the container itself keeps running. Returns the number of killed processes, which is 0 if the
+ * engine runs on another machine or as another user.
  */
 export async function killStartingPrograms(containerId: string): Promise<number> {
   if (process.platform !== "linux") return 0;
@@ -15,8 +15,8 @@ export async function killStartingPrograms(containerId: string): Promise<number>
 }
 
 /**
- * Returns whether a host process is a container runtime's `exec` into this container. Such a process has the
- * arguments `runc … exec --process <file> … <container>`.
+ * Returns whether these are the arguments of a container runtime's `exec` into the given container: `runc …
+ * exec --process <file> … <container>`.
  */
 export function isRuntimeExecInto(argv: readonly string[], containerId: string): boolean {
   const words = argv.filter((word) => word !== "");

@@ -8,17 +8,17 @@ export interface EngineCandidatesDeps {
   readonly env: Environment;
   readonly home: string;
   /**
-   * The endpoint from `--engine` or the settings, or null. If the endpoint is set, swarm tries no other
-   * endpoint.
+   * The engine's endpoint that `--engine` or the settings name, or null. If they name one, swarm tries no
+   * other endpoint.
    */
   readonly chosen: string | null;
-  /** The endpoint of swarm's private engine. */
+  /** The endpoint of the user's private Docker engine, which swarm can start. */
   readonly privateEndpoint: string;
 }
 
 /**
- * Lists the endpoints at which an engine might answer, in the order to try them. If `--engine`, the settings
- * or DOCKER_HOST set an endpoint, the list has only that endpoint.
+ * Lists the endpoints at which a container engine might answer, in the order to try them. If `--engine`, the
+ * settings or DOCKER_HOST name an endpoint, the list has only that endpoint.
  */
 export async function engineCandidates({
   env,
@@ -51,7 +51,7 @@ export async function engineCandidates({
 }
 
 /**
- * Finds the endpoint of the Docker CLI's current context in the CLI's files; returns null for the default
+ * Reads the endpoint of the Docker CLI's current context from the CLI's files; returns null for the default
  * context.
  */
 async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
@@ -72,8 +72,8 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
 }
 
 /**
- * Adds the folder of TLS certificates to a TCP endpoint if DOCKER_TLS_VERIFY is set, as the Docker CLI does.
- * Otherwise, swarm would connect without the verification that the user requests.
+ * Adds the path of the folder with TLS certificates to a TCP endpoint if DOCKER_TLS_VERIFY is set, as the
+ * Docker CLI does. Otherwise, swarm would connect without the verification that the user requests.
  */
 function withCertificates(host: string, env: Environment, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;

@@ -1,17 +1,20 @@
 import { SwarmError } from "../domain/errors.ts";
 
-/** The network of one private engine: a bridge, a range of addresses, and iptables chains of its own. */
+/**
+ * The network of one private engine, which shares nothing with other engines: a bridge, an address range, and
+ * iptables chains.
+ */
 export interface EngineNetwork {
   readonly bridge: string;
   readonly chain: string;
-  /** The second number of the address range 10.x.0.0/16. */
+  /** The second number (x) of the network's address range 10.x.0.0/16. */
   readonly secondOctet: number;
 }
 
 export const minSecondOctet = 214;
 export const maxSecondOctet = 239;
 
-/** Chooses the second number of an address range 10.x.0.0/16 that overlaps no route of this machine. */
+/** Chooses the second number (x) of an address range 10.x.0.0/16 that overlaps no route of this machine. */
 export async function chooseSecondOctet(seed: string): Promise<number> {
   const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
   if (exitCode !== 0)
@@ -41,8 +44,9 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
 }
 
 /**
- * Creates the bridge and the iptables chains. The daemon itself runs with --iptables=false: two Docker
- * daemons that write the same DOCKER chains would delete each other's rules.
+ * Creates the bridge and the iptables chains of a private engine. The engine's daemon runs with
+ * --iptables=false, because two Docker daemons that write the same DOCKER chains would delete each other's
+ * rules.
  */
 export async function createEngineNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, secondOctet } = network;
@@ -100,8 +104,8 @@ export async function createEngineNetwork(network: EngineNetwork): Promise<void>
 }
 
 /**
- * Removes the bridge and the iptables chains of `createEngineNetwork`, and all bridges that the engine
- * created in its address range.
+ * Removes the bridge and the iptables chains that `createEngineNetwork` created, and all bridges that the
+ * engine created in its address range.
  */
 export async function removeEngineNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
@@ -113,7 +117,7 @@ export async function removeEngineNetwork(network: EngineNetwork): Promise<void>
   for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
 }
 
-/** Returns the flags that make the engine's daemon use only this network. */
+/** Returns the command-line flags that make the engine's daemon use only this network. */
 export function daemonNetworkFlags({ bridge, secondOctet }: EngineNetwork): string[] {
   return [
     "--bridge",

@@ -4,19 +4,19 @@ import { delimiter, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { Environment } from "./user-folders.ts";
 
-/** The programs that a private engine needs, each with its Debian package. */
+/** The programs that swarm's private engine needs, each with the Debian package that contains it. */
 const required: Readonly<Record<string, string>> = {
   dockerd: "docker.io",
   iptables: "iptables",
   ip: "iproute2",
 };
 /**
- * Optional programs, installed only together with required ones: gVisor, and debootstrap, which creates a
- * base image without a registry.
+ * Optional programs of a private engine, installed only together with required ones: gVisor's runsc, and
+ * debootstrap, which creates a base image without a registry.
  */
 const optional: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
-/** Finds the path of a program; returns null if the program is not installed. */
+/** Finds the path of an installed program by its name; returns null if the program is not installed. */
 export async function findProgram(name: string, env: Environment): Promise<string | null> {
   const folders =
     `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);

@@ -7,8 +7,8 @@ interface DaemonRuntime {
 }
 
 /**
- * Finds the installed container runtimes other than runc, in the format of `daemon.json`. A later probe
- * measures whether they work.
+ * Finds the container runtimes other than runc that are installed on this machine, in the format of Docker's
+ * `daemon.json`. Swarm probes later whether they work.
  */
 export async function daemonRuntimes(env: Environment): Promise<Record<string, DaemonRuntime>> {
   const [gvisor, sysbox] = await Promise.all([findProgram("runsc", env), findProgram("sysbox-runc", env)]);
@@ -19,8 +19,8 @@ export async function daemonRuntimes(env: Environment): Promise<Record<string, D
 }
 
 /**
- * Returns the arguments for gVisor's `runsc`. Versions without the systrap platform, as in Debian 12, need
- * ptrace and the kernel's network stack, because gVisor's own stack does not start on newer kernels.
+ * Returns the arguments for gVisor's `runsc` program. Versions without the systrap platform, as in Debian 12,
+ * need ptrace and the kernel's network stack, because gVisor's own stack does not start on newer kernels.
  */
 async function gvisorArgs(program: string): Promise<string[]> {
   const { execa } = await import("execa");

@@ -9,8 +9,8 @@ const maxFiles = 10_000;
 const maxBytes = 1024 ** 3;
 
 /**
- * Finds the files below a folder that match glob patterns. Throws if a match is a device, a FIFO or a socket,
- * or is a link to a file outside the folder.
+ * Finds the sandbox's input files: the files below a folder that match glob patterns. Throws if a pattern
+ * matches no file, or if a match is not a regular file inside the folder.
  */
 export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
   const found = new Map<string, InputFile>();
@@ -42,8 +42,8 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
 }
 
 /**
- * Returns whether a path belongs to git or to swarm's sandboxes. Such a file is never an input, even if it
- * matches a glob pattern.
+ * Returns whether a path belongs to git or to swarm's sandboxes. Such a file is never an input of a sandbox,
+ * even if it matches a glob pattern.
  */
 function isOurs(path: string): boolean {
   return path.split(sep).includes(".git") || `${path}${sep}`.startsWith(join(".aimi", "sandboxes", sep));

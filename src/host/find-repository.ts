@@ -1,23 +1,23 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** A git worktree with its git folders. */
+/** A git worktree, with the paths of its git folders. */
 export interface Repository {
   readonly root: string;
   /** The git folder that belongs only to this worktree. */
   readonly gitFolder: string;
-  /** The git folder that all worktrees share. */
+  /** The git folder that all worktrees of the repository share. */
   readonly commonFolder: string;
   /**
-   * The name of this worktree within the project: `.` for the main worktree, else git's name of the linked
-   * worktree.
+   * The name by which swarm distinguishes the worktrees of a project: `.` for the main worktree, else git's
+   * name of the linked worktree.
    */
   readonly worktree: string;
 }
 
 /**
- * Finds the repository that contains a folder, or returns null. Reads git's files itself, because starting
- * git would make `swarm status` slow.
+ * Finds the git repository that contains a folder, or returns null. Reads the files in `.git` directly,
+ * because starting git would make `swarm status` slow.
  */
 export async function findRepository(folder: string): Promise<Repository | null> {
   let root = await realpath(folder);

@@ -3,8 +3,8 @@ import { runGit } from "./run-git.ts";
 import { createGitError } from "./start-git.ts";
 
 /**
- * Pathspecs that exclude swarm's own files from git's list of changed files. They also exclude the task
- * files, because workers get these from swarm instead of git.
+ * Pathspecs that exclude files in `.aimi/` from git's list of changed files: swarm's own files, and the task
+ * files. Workers get the task files from swarm instead of git.
  */
 const notOurs: readonly string[] = [
   ...["tasks", "swarms", "reports", "sandboxes", "swarm-state.json", "events.ndjson*"],
@@ -12,12 +12,12 @@ const notOurs: readonly string[] = [
   ...["config.json", ".gitignore"],
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
-/** Arguments that prevent git from running programs named in a repository's settings. */
+/** Arguments for git that prevent it from running programs named in the repository's settings. */
 const noPrograms: readonly string[] = [
   ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
 ];
 
-/** Runs git in one folder, without a shell and without prompts. */
+/** Runs git queries in one folder, without a shell and without prompts. */
 export function createGit(folder: string): GitQueries {
   const git = async (...args: string[]) => {
     const { output, ...end } = await runGit([...noPrograms, ...args], { folder });
@@ -68,8 +68,8 @@ export function createGit(folder: string): GitQueries {
   };
 
   /**
-   * Returns arguments that disable the repository's filters. Otherwise git would run these programs to
-   * compare files with their commits.
+   * Returns arguments for git that disable the content filters that the repository's settings define.
+   * Otherwise, git would run these programs to compare files with their commits.
    */
   async function withoutFilters(): Promise<string[]> {
     const { stdout } = await git("config", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process)$");

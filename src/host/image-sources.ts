@@ -13,11 +13,14 @@ export interface ImageSourcesDeps {
   readonly env: Environment;
   readonly imagesFolder: string;
   readonly adapterFile: string;
-  /** The folder in which downloads are cached. */
+  /** The folder in which swarm caches downloads. */
   readonly cacheFolder: string;
 }
 
-/** Gives access to the sources of images on this machine: swarm's files, npm packages and Debian packages. */
+/**
+ * Gives access to the files from which swarm builds images on this machine: swarm's own files, npm packages
+ * and Debian packages.
+ */
 export function imageSources({
   env,
   imagesFolder,
@@ -102,8 +105,8 @@ export function imageSources({
 }
 
 /**
- * Returns the first lines of npm's error output, which name the problem. Omits stack traces and the path of
- * npm's log.
+ * Returns the first lines of the error output of npm, which name the problem. Omits stack traces and the path
+ * of npm's log file.
  */
 function firstWords(text: string): string {
   const lines = text

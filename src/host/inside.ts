@@ -3,8 +3,8 @@ import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Returns whether a path lies in a folder after all links are followed: an untrusted repository may contain
- * links to any path. The path need not exist.
+ * Returns whether a path lies in a folder after all symbolic links are resolved, because an untrusted
+ * repository may contain links to any path. The path need not exist.
  */
 export async function liesInside(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realOf(path));
@@ -27,8 +27,8 @@ async function realOf(path: string): Promise<string> {
 }
 
 /**
- * Returns the path of one of swarm's files in `.aimi`. Throws FILE_FAILED if a link leads out of the
- * repository.
+ * Returns the path of one of swarm's files in the repository's folder `.aimi`. Throws FILE_FAILED if a
+ * symbolic link leads out of the repository.
  */
 export async function resolveSwarmFile(root: string, name: string): Promise<string> {
   const file = join(root, ".aimi", name);

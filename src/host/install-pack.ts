@@ -5,9 +5,9 @@ import { join } from "node:path";
 const ownMark = "taken in by aimi-swarm\n";
 
 /**
- * Moves a checked pack into a repository by renaming its files, because `git fetch` would parse the pack
- * again with weaker checks. A `.keep` file protects the objects from garbage collection until the caller
- * disposes the result; by then, a ref must contain the objects.
+ * Moves a git pack that swarm has checked into a repository by renaming its files; `git fetch` would parse
+ * the pack again, with weaker checks. A `.keep` file protects the objects from garbage collection until the
+ * caller disposes the result; by then, a ref must contain the objects.
  */
 export async function installPack(
   hash: string,
@@ -32,8 +32,8 @@ export async function installPack(
 }
 
 /**
- * Moves a file of a pack unless the target exists: a pack's name is the hash of its content, so both files
- * would be equal.
+ * Moves one file of a pack, unless a file of this name exists. An existing file is equal, because the name
+ * contains the hash of the pack's content.
  */
 async function moveIn(from: string, to: string): Promise<void> {
   if ((await exists(to)) || !(await exists(from))) return;
@@ -46,8 +46,8 @@ async function moveIn(from: string, to: string): Promise<void> {
 }
 
 /**
- * Copies a file of a pack to another filesystem. The temporary name `tmp_pack_…` lets git's own cleanup
- * remove the copy after a crash.
+ * Copies one file of a pack to the repository's filesystem. The temporary name `tmp_pack_…` lets git's own
+ * cleanup remove the copy after a crash.
  */
 async function copyIn(from: string, to: string): Promise<void> {
   const temporary = join(to, "..", `tmp_pack_${randomBytes(9).toString("hex")}`);

@@ -8,8 +8,8 @@ const pluginName = "aimi@aimi";
 const limitMs = 20_000;
 
 /**
- * Finds the plugin that is installed in Claude Code and tests its hook with two sample calls. Returns null if
- * the plugin is not installed.
+ * Sends two sample calls to the hook of swarm's plugin that is installed in Claude Code. Returns the hook's
+ * answers, or null if the plugin is not installed.
  */
 export async function replayInstalledHook(home: string, cwd: string): Promise<HookTestResult | null> {
   const settings = join(home, ".claude");
@@ -22,8 +22,8 @@ export async function replayInstalledHook(home: string, cwd: string): Promise<Ho
 }
 
 /**
- * Sends a plugin's hook two sample calls and returns its answers. One call is a command of swarm; the other
- * appends a second command, so the hook must not approve it.
+ * Sends two sample calls to the hook of a plugin and returns its answers. One call is a `swarm` command; the
+ * other appends a second command, so the hook must not approve it.
  */
 export async function replayHook(
   place: string,

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import { expandHomeFolder, parseSecretReference } from "../domain/secret-reference.ts";
 
-/** The login of a subscription, in Claude Code's format. */
+/** The login of a Claude subscription, as Claude Code stores it. */
 export interface ClaudeLogin {
   readonly accessToken: string;
   readonly refreshToken: string;
@@ -12,7 +12,10 @@ export interface ClaudeLogin {
   readonly expiresAt: number;
 }
 
-/** Parses the login in a text like `~/.claude/.credentials.json`; returns null if the text contains none. */
+/**
+ * Parses the Claude login from a text such as the content of `~/.claude/.credentials.json`. Returns null if
+ * the text contains no login.
+ */
 export function parseClaudeLogin(text: string): ClaudeLogin | null {
   const { accessToken, refreshToken, expiresAt } = loginIn(fieldsOf(text)) ?? {};
   if (!isToken(accessToken) || !isToken(refreshToken)) return null;
@@ -21,9 +24,9 @@ export function parseClaudeLogin(text: string): ClaudeLogin | null {
 }
 
 /**
- * Writes a renewed login to the file from which swarm read the old login. Otherwise, the user's own Claude
- * Code would be logged out, because a renewal invalidates the old tokens. Returns false if the file has a
- * newer login, or if there is no login to replace.
+ * Writes a renewed Claude login to the file from which swarm read the old login; otherwise, Claude Code would
+ * be logged out, because a renewal invalidates the old tokens. Returns false if the file has a newer login,
+ * or if it has no login to replace.
  */
 export async function writeRenewedLogin(
   reference: string,
@@ -73,15 +76,16 @@ function isFields(value: unknown): value is Fields {
 }
 
 /**
- * Returns whether a value is a token. A token becomes a header, so it must be printable ASCII without spaces.
+ * Returns whether a value is valid as a token of a login. Swarm sends the token in an HTTP header, so it must
+ * be printable ASCII without spaces.
  */
 function isToken(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,16000}$/.test(value);
 }
 
 /**
- * Replaces a file atomically and keeps its owner and mode. Does not use write-file-atomic: if the disk is
- * full, that library replaces the file with a truncated one.
+ * Replaces the content of a file atomically and keeps the file's owner and mode. Does not use
+ * write-file-atomic: if the disk is full, that library replaces the file with a truncated one.
  */
 async function replace(file: string, content: string): Promise<void> {
   const { mode, uid, gid } = await stat(file);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { MachineFacts } from "../ports/machine.ts";
 import { readOrCreateSecret } from "./own-secret.ts";
 
-/** Finds the CPUs, memory, operating system and rights of this machine. */
+/** Reads the CPUs, memory, operating system and the user's rights on this machine. */
 export async function readMachineFacts(): Promise<MachineFacts> {
   return {
     cpus: availableParallelism(),
@@ -14,7 +14,7 @@ export async function readMachineFacts(): Promise<MachineFacts> {
   };
 }
 
-/** Returns the free bytes of the filesystem on which a path lies or will lie. */
+/** Returns the number of free bytes on the filesystem of a path. The path need not exist yet. */
 export async function freeBytes(path: string): Promise<number> {
   for (let folder = path; ; folder = dirname(folder)) {
     const stats = await statfs(folder).catch(() => null);
@@ -31,8 +31,8 @@ export async function machineId(stateFolder: string): Promise<string> {
 }
 
 /**
- * Returns the Linux distribution whose instructions for installing packages apply: the machine's own, or a
- * known one on which it is based. On other systems, returns the platform's name.
+ * Returns the name of this machine's Linux distribution, or of a known distribution on which it is based, to
+ * choose instructions for installing packages. On other systems, returns the platform's name.
  */
 async function systemName(): Promise<string> {
   if (process.platform !== "linux") return process.platform;

@@ -4,14 +4,14 @@ import type { CommitsToMerge, MergeResult } from "../ports/work-repository.ts";
 import { type IsolatedRepository, isAncestor } from "./clean-room.ts";
 
 /**
- * The author and committer of swarm's merges. Name, email and date are fixed, so that the same merge always
- * has the same ID.
+ * The author and committer of swarm's merge commits. The name and email are constant, so that the same merge
+ * always has the same commit ID.
  */
 const merger = { name: "swarm", email: "swarm@localhost" };
 
 /**
- * Merges commits into one commit that contains all of them, or returns the files in conflict. Uses no working
- * tree, index or merge drivers, so that the content of a file cannot make git run a program.
+ * Merges several commits into one commit that contains them all, or returns the files in conflict. Uses no
+ * working tree, index or merge drivers, so that the content of a file cannot make git run a program.
  */
 export async function mergeIntoOneCommit(
   repo: IsolatedRepository,
@@ -33,7 +33,7 @@ export async function mergeIntoOneCommit(
   return { kind: "commit", commit: merged };
 }
 
-/** Lists the files in which two commits conflict according to git. */
+/** Returns the paths of the files in which two commits conflict according to git. */
 export async function findConflictingFiles(
   repo: IsolatedRepository,
   ours: string,
@@ -43,8 +43,8 @@ export async function findConflictingFiles(
 }
 
 /**
- * Merges two commits with a message. The author is fixed and the date comes from the two commits, so the same
- * merge always has the same ID.
+ * Creates a merge commit with the given message. Its author is constant and its date comes from the two
+ * merged commits, so that the same merge always has the same commit ID.
  */
 export async function mergeTwoCommits(
   repo: IsolatedRepository,
@@ -55,7 +55,10 @@ export async function mergeTwoCommits(
   return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
 }
 
-/** Merges two commits like `mergeTwoCommits`, but commits conflicting files with git's conflict markers. */
+/**
+ * Merges two commits even if they conflict. The merge commit contains the conflicting files with git's
+ * conflict markers.
+ */
 export async function mergeTwoWithConflictMarkers(
   repo: IsolatedRepository,
   commits: CommitsToMerge,
@@ -84,8 +87,8 @@ async function commitMerge(
 }
 
 /**
- * The maximum number of conflicting files to list, and the maximum size of git's list in bytes. A longer list
- * would not help the user.
+ * The maximum number of conflicting files to list, and the maximum size in bytes of the list that git prints.
+ * A longer list would not help the user.
  */
 const [maxNames, maxNamesBytes] = [1_000, 1024 * 1024];
 

@@ -6,7 +6,7 @@ import type { MergeReport } from "../domain/generated/merge.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * The file with the report of a swarm's last merge, in the swarm's folder. If the file is lost, another merge
+ * The file with the report of the last merge of a swarm's results. If the file is lost, the next merge
  * creates it again.
  */
 export interface MergeReportFile {
@@ -20,7 +20,7 @@ export function openMergeReportFile(
 ): MergeReportFile {
   const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
   return {
-    /** Reads the report; returns null if the file is missing or invalid. */
+    /** Reads the report of the swarm's last merge; returns null if the file is missing or invalid. */
     async read(swarmId) {
       try {
         const value: unknown = JSON.parse(await readFile(fileOf(swarmId), "utf8"));

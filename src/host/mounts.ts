@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 
 /**
- * Unmounts every mount at or below a folder, the deepest first. A killed daemon leaves such mounts behind.
+ * Unmounts every mount at or below a folder, the deepest first. A killed Docker daemon leaves such mounts
+ * behind.
  */
 export async function unmountBelow(folder: string): Promise<void> {
   const table = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");

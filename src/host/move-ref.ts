@@ -6,19 +6,22 @@ import { runGit } from "./run-git.ts";
 export interface FoundRef {
   readonly name: string;
   readonly commit: string;
-  /** The target of a symbolic ref, or null for an ordinary ref. */
+  /** The name of the ref to which a symbolic ref points; null for an ordinary ref. */
   readonly symbolicTarget: string | null;
 }
 
-/** Reads and moves the refs of a repository without running its hooks. */
+/** Reads and moves the refs of the user's repository, without running the repository's hooks. */
 export interface RefStore {
-  /** Finds the refs with these names, and all refs below them as if they were folders. */
+  /** Finds the refs with these names, and all refs whose names begin with one of these names and `/`. */
   find(names: readonly string[]): Promise<FoundRef[]>;
-  /** Returns whether any ref contains a commit. The commit must exist in this repository. */
+  /**
+   * Returns whether at least one ref of the repository contains the given commit. The commit must exist in
+   * the repository.
+   */
   containCommit(commit: string): Promise<boolean>;
-  /** Moves a ref only if it still points at `move.old`. */
+  /** Moves a ref, but only if the ref still points at `move.old`. */
   move(move: RefMove, why: string): Promise<RefMoveResult>;
-  /** Returns the output of `git worktree list`, which changes nothing. */
+  /** Returns the output of `git worktree list`. */
   worktrees(): Promise<string>;
 }
 

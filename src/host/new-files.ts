@@ -5,7 +5,8 @@ import type { ProjectFileWriter } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Creates files in the user's repository and appends lines to files, but never overwrites existing content.
+ * Creates new files in the user's repository, and appends missing lines to files. Never overwrites existing
+ * content.
  */
 export function createNewFilesWriter(root: string): ProjectFileWriter {
   return {

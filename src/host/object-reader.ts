@@ -9,28 +9,28 @@ export interface ObjectFacts {
 }
 
 /**
- * Reads git objects through a single git process, because starting a process takes longer than a hundred
- * requests.
+ * Reads many git objects through one git process, because starting a git process takes longer than a hundred
+ * reads.
  */
 export interface ObjectReader extends AsyncDisposable {
   /**
-   * Returns the facts about each object, in the order of the names; null if this repository has no such
-   * object.
+   * Returns the ID, type and size of each object, in the order of the names; null for each object that the
+   * repository does not have.
    */
   readFacts(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
-  /** Yields the content of each object, of any type and size. The caller must check the sizes first. */
+  /** Yields the content of each object, whatever its type and size. The caller must check the sizes first. */
   readContents(ids: readonly string[]): AsyncGenerator<Buffer>;
 }
 
-/** The maximum number of requests to write before reading their answers. */
+/** The maximum number of requests to send to git before reading git's answers. */
 const maxPending = 500;
 
-/** Creates an object reader. It starts its git process at the first request. */
+/** Creates an object reader, which starts its git process at the first read. */
 export function createObjectReader(args: readonly string[], start: GitStartOptions): ObjectReader {
   let talk: InteractiveGit | undefined;
   /**
-   * Resolves when the previous call has ended. git answers in the order of the requests, so calls run one at
-   * a time.
+   * Resolves when the previous call of the reader has ended. Calls run one at a time, because git answers in
+   * the order of the requests.
    */
   let last: Promise<unknown> = Promise.resolve();
 
@@ -40,7 +40,10 @@ export function createObjectReader(args: readonly string[], start: GitStartOptio
     return talk;
   };
 
-  /** Waits for the previous call. Disposing the result lets the next call start. */
+  /**
+   * Waits until the previous call of the reader has ended. When the caller disposes the result, the next call
+   * can start.
+   */
   const turn = async (): Promise<Disposable> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = last;
@@ -100,8 +103,8 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
 }
 
 /**
- * Parses git's answer `<id> <type> <size>`. Returns null for any other answer, with which git says that there
- * is no such object.
+ * Parses a line `<id> <type> <size>` that git prints about an object. Returns null for any other line,
+ * because git then has no such object.
  */
 function factsIn(line: string): ObjectFacts | null {
   const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];

@@ -3,17 +3,17 @@ import { join } from "node:path";
 import type { OutputChunk } from "../ports/containers.ts";
 import type { OutputLog, SandboxEvent } from "../ports/sandbox-folders.ts";
 
-/** The maximum size in bytes to store of one output stream of one task. */
+/** The maximum number of bytes to store of each of a task's two output streams (stdout and stderr). */
 const maxBytes = 10 * 1024 * 1024;
 /**
- * The size in bytes after which a new piece of output begins. A piece is uninterrupted output of one stream,
- * which one event describes.
+ * The size in bytes after which a new piece of output begins. A piece is uninterrupted output of stdout or
+ * stderr, which one event describes.
  */
 const maxPieceLength = 64 * 1024;
 const quietMs = 200;
 /**
- * The maximum number of pieces to log: a task that alternates between its streams at each byte would cause
- * more events than output. Beyond the limit, only the order between stdout and stderr is lost.
+ * The maximum number of pieces to log, because a task that alternates between stdout and stderr at each byte
+ * would cause more events than output. Beyond the limit, only the order between stdout and stderr is lost.
  */
 const maxPieces = 10_000;
 
@@ -24,8 +24,8 @@ interface Piece {
 }
 
 /**
- * Opens `stdout.log` and `stderr.log` in a folder to write a task's output. For each piece of output, writes
- * an event with the piece's position.
+ * Opens `stdout.log` and `stderr.log` in a folder to log a sandbox task's output. For each piece of output,
+ * writes an event with the position of the piece in the log.
  */
 export async function openOutputLog(
   folder: string,

@@ -3,14 +3,14 @@ import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
-/** A folder that only this process uses. Disposing removes the folder. */
+/** A temporary folder that only this process uses. Disposing removes the folder. */
 export interface ProcessFolder extends AsyncDisposable {
   readonly folder: string;
 }
 
 /**
- * Creates a folder whose name contains the ID of this process. Also removes folders of the same kind that
- * killed processes left behind.
+ * Creates a temporary folder whose name contains this process's ID. Also removes folders of the same kind
+ * that killed processes left behind.
  */
 export async function createProcessFolder(parent: string, kind = ""): Promise<ProcessFolder> {
   await removeLeftovers(parent, kind);
@@ -20,13 +20,14 @@ export async function createProcessFolder(parent: string, kind = ""): Promise<Pr
 }
 
 /**
- * The age in milliseconds after which a folder counts as abandoned, longer than any process needs its folder.
+ * The age in milliseconds after which a process's folder counts as abandoned. No process needs its folder for
+ * so long.
  */
 const maxMs = 24 * 3_600_000;
 
 /**
- * Removes the folders of processes of this machine that have ended, and all folders that are older than a
- * day. The age limit covers reused process IDs and the folders of other machines.
+ * Removes the folders of this machine's processes that have ended, and all folders older than a day. The age
+ * limit covers folders of other machines, and folders whose process ID now belongs to another process.
  */
 async function removeLeftovers(parent: string, kind: string): Promise<void> {
   for (const name of await readdir(parent)) {

@@ -3,7 +3,10 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** Returns a random secret in hexadecimal digits. Creates the secret at first use and stores it in a file. */
+/**
+ * Returns the random secret that a file contains, in hexadecimal digits. If the file does not exist, creates
+ * it with a new secret.
+ */
 export async function readOrCreateSecret(
   file: string,
   { bytes }: { readonly bytes: number },

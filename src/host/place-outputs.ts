@@ -4,20 +4,23 @@ import { BoundedList } from "../domain/first-of-many.ts";
 import type { CollectedOutputs } from "../ports/sandbox-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 
-/** The names of swarm's own files in `outputs/`, the folder that also contains the task's output files. */
+/**
+ * The names of swarm's own files in a sandbox's folder `outputs/`, which also contains the output files of
+ * the sandbox's task.
+ */
 export const swarmOutputNames: readonly string[] = ["stdout.log", "stderr.log", "summary.json"];
 
 const asideAs = (name: string): string => (swarmOutputNames.includes(name) ? `task-${name}` : name);
 
 /**
- * The maximum number of output files to list, and of characters in their paths: a task may write a million
- * files.
+ * The maximum number of a task's output files to list, and the maximum total length of their paths in
+ * characters. A task may write a million files.
  */
 const listed = { items: 10_000, characters: 1024 * 1024 };
 
 /**
- * Replaces the task's earlier output files with the collected ones. Reads folders entry by entry, because
- * they may be large.
+ * Moves the collected output files of a sandbox's task to the folder `outputs/`, and removes the files of an
+ * earlier run. Reads folders entry by entry, because they may be large.
  */
 export async function placeOutputs(
   outputs: string,

@@ -12,8 +12,8 @@ interface PluginFile {
 }
 
 /**
- * Writes the plugin's files into a folder of their own, because Claude Code copies a plugin's whole folder.
- * Leaves an up-to-date folder unchanged, so that running sessions are not disturbed.
+ * Writes swarm's plugin for Claude Code into a folder without other files, because Claude Code copies a
+ * plugin's whole folder. Leaves an up-to-date folder unchanged, so that running sessions are not disturbed.
  */
 export async function writePluginFolder(
   packageRoot: string,
@@ -45,7 +45,7 @@ export async function writePluginFolder(
   await rm(old, { recursive: true, force: true });
 }
 
-/** Reads the version in a plugin's manifest. */
+/** Reads the version from the manifest of the plugin in a folder. */
 export async function pluginVersion(folder: string): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, ".claude-plugin", "plugin.json"), "utf8"));
   return String(version);
@@ -65,8 +65,8 @@ async function filesOf(packageRoot: string): Promise<PluginFile[]> {
 }
 
 /**
- * Creates the plugin's `bin/swarm`, which starts this installation of swarm. The script names Node by its
- * full path, because a project could put another Node on `PATH`.
+ * Returns the plugin's file `bin/swarm`, a script that starts this installation of swarm. The script names
+ * Node by its full path, because a project could put another Node on `PATH`.
  */
 function programFile(packageRoot: string, node: string): PluginFile {
   const main = quoted(join(packageRoot, "dist", "main.cjs"));

@@ -27,18 +27,18 @@ export interface PrivateEngineDeps {
   /** The folder of the private engine, below the user's state folder. */
   readonly folder: string;
   readonly env: Environment;
-  /** The lock that prevents two simultaneous starts from creating two engines. */
+  /** The lock that prevents two starts at the same time from creating two engines. */
   readonly lock: Lock;
-  /** Returns whether an engine answers at an endpoint. */
+  /** Returns whether a container engine answers at an endpoint. */
   readonly answers: (endpoint: string) => Promise<boolean>;
 }
 
-/** Facts about a private engine that swarm stores in a file for the engine's next start. */
+/** The facts about the private engine that swarm stores in a file and reads at the engine's next start. */
 interface EngineRecord {
   readonly octet: number;
   /**
-   * Whether the engine has started successfully at least once. Its data folder is then complete, and swarm
-   * moves the folder aside only if the user requests it.
+   * Whether the engine has already started successfully once. The engine's data folder is then complete, and
+   * swarm moves it aside only if the user requests this.
    */
   readonly started: boolean;
 }
@@ -48,7 +48,7 @@ const busyMs = 15_000;
 const stopMs = 40_000;
 
 /**
- * Controls a private Docker daemon of this user, with its own socket, data, processes, bridge and iptables
+ * Controls the user's private Docker daemon, which has its own socket, data, processes, bridge and iptables
  * chains.
  */
 export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps): PrivateEngine {
@@ -188,8 +188,8 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
 
 interface EngineFiles {
   /**
-   * The folder of the socket and the exec root: the engine's folder, or a folder in `/run` if the engine's
-   * path is too long for a socket.
+   * The folder of the daemon's socket and exec root (`--exec-root`): the engine's folder, or a folder in
+   * `/run` if the engine's path is too long for a socket.
    */
   readonly run: string;
   readonly socket: string;
@@ -238,8 +238,8 @@ async function findDaemon({ data }: EngineFiles): Promise<number[]> {
 }
 
 /**
- * Returns whether a container of this engine is running. Containers keep running after their daemon is
- * killed.
+ * Returns whether at least one container of the private engine is running. Containers keep running after
+ * their daemon is killed.
  */
 async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<boolean> {
   const shims = await findProcesses(
@@ -250,8 +250,8 @@ async function hasContainers({ bridge: namespace }: EngineNetwork): Promise<bool
 }
 
 /**
- * Removes what a kill -9 or a reboot leaves behind: a wrong pid file, a dead socket, and a containerd without
- * its daemon.
+ * Removes what the private engine leaves behind after a `kill -9` or a reboot: a wrong pid file, a dead
+ * socket, and a containerd without its daemon.
  */
 async function clearStale(files: EngineFiles): Promise<void> {
   await endProcesses(await findDaemon(files), 1_000);
@@ -271,7 +271,8 @@ async function clearStale(files: EngineFiles): Promise<void> {
 }
 
 /**
- * Starts the daemon and waits until it answers. Returns null, or the reason why the daemon does not answer.
+ * Starts the engine's daemon and waits until it answers. Returns null on success, or the reason why the
+ * daemon does not answer.
  */
 async function runDaemon(
   files: EngineFiles,
@@ -316,7 +317,7 @@ async function runDaemon(
 }
 
 /**
- * Returns the environment variables that the daemon needs. The daemon outlives this process, so it must not
+ * Returns the environment variables for the engine's daemon. The daemon outlives this process, so it must not
  * inherit secrets.
  */
 function daemonEnvironment(): NodeJS.ProcessEnv {
@@ -351,7 +352,7 @@ async function setAside(path: string, onStep: (step: string) => void): Promise<v
   onStep(`Moved ${path} to ${target}`);
 }
 
-/** Reads the additional runtimes with which the daemon was started. */
+/** Reads from the daemon's configuration which container runtimes it has in addition to runc. */
 async function registeredRuntimes(config: string): Promise<string[]> {
   try {
     return Object.keys(JSON.parse(await readFile(config, "utf8")).runtimes);

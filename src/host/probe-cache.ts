@@ -10,14 +10,14 @@ interface KeptProbe {
 }
 
 /**
- * The maximum age of a measurement in milliseconds. A runtime can be replaced under the same name, and the
- * engine does not report this.
+ * The maximum age in milliseconds of a stored test of a container runtime. A runtime can be replaced under
+ * the same name, and the engine does not report this.
  */
 const maxMs = 24 * 60 * 60_000;
 
 /**
- * Stores measurements of runtimes in a file. If a measurement is missing or too old, the caller measures
- * again.
+ * Stores in a file the results of tests of container runtimes. If a result is missing or too old, the caller
+ * tests the runtime again.
  */
 export function probeCache(
   file: string,

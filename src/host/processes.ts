@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Finds the processes with a matching name whose arguments pass the test; a stored process ID may by now
- * belong to another process. Tests the name first, because a hostile process in a sandbox can block a reader
- * of its arguments.
+ * Finds processes of this machine by name and arguments, because a stored process ID may now belong to
+ * another process. Tests the name first, because a hostile process in a sandbox can block a reader of its
+ * arguments.
  */
 export async function findProcesses(
   name: RegExp,
@@ -22,7 +22,10 @@ export async function findProcesses(
   return found.filter((pid) => pid !== null);
 }
 
-/** Sends SIGTERM to processes, and SIGKILL after `graceMs`. Resolves when the processes have ended. */
+/**
+ * Sends SIGTERM to processes, and SIGKILL to those that still run after `graceMs`. Resolves when the
+ * processes have ended, at the latest 5 seconds after SIGKILL.
+ */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   for (const pid of pids) sendSignal(pid, "SIGTERM");
   if (await areGone(pids, graceMs)) return;

@@ -7,15 +7,15 @@ import type { ProofReport, RanCheck } from "../domain/generated/proof.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Stores the results of the checks that swarm ran in fresh sandboxes on the work of a swarm's workers. If a
+ * Stores the results of the checks that swarm runs in fresh sandboxes on the workers' results. If a stored
  * result is lost, swarm repeats the check.
  */
 export interface ProofFiles {
   findProof(slug: string): Promise<ProofReport | null>;
   storeProof(proof: ProofReport): Promise<void>;
   /**
-   * Finds the results of running these commands on a base commit, one after another in one sandbox; null if
-   * there are none.
+   * Finds the stored results of these check commands on a base commit, where the commands ran one after
+   * another in one sandbox. Null if there are none.
    */
   findBaseChecks(base: string, commands: readonly string[]): Promise<readonly RanCheck[] | null>;
   storeBaseChecks(base: string, commands: readonly string[], ran: readonly RanCheck[]): Promise<void>;

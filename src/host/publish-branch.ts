@@ -13,8 +13,8 @@ interface PublishDeps {
 }
 
 /**
- * Implements `publish` of `WorkRepository`. Publishes the work to `branch`, or to `fallbackBranch` if an
- * obstacle prevents that.
+ * Implements `publish` of `WorkRepository`: creates `branch` at the worker's last commit, or moves it there.
+ * If an obstacle prevents this, uses `fallbackBranch` instead.
  */
 export async function publishBranch(
   { commonFolder, repo }: PublishDeps,
@@ -61,8 +61,8 @@ export async function publishBranch(
 }
 
 /**
- * Finds the commit of a branch and the obstacle that prevents swarm from moving the branch; each is null if
- * there is none.
+ * Returns the commit of a branch, and the obstacle because of which swarm must not move the branch. Each is
+ * null if there is none.
  */
 export async function inspectBranch(
   { commonFolder, repo }: PublishDeps,
@@ -76,7 +76,10 @@ export async function inspectBranch(
   return { commit, obstacle: "why" in verdict ? verdict : null };
 }
 
-/** Finds the branch that already contains the work; returns null if there is none. */
+/**
+ * Finds the first of the given branches that already contains the worker's last commit; returns null if there
+ * is none.
+ */
 async function holderOf(
   { repo, there }: { readonly repo: IsolatedRepository; readonly there: readonly FoundRef[] },
   names: readonly string[],
@@ -90,7 +93,8 @@ async function holderOf(
 }
 
 /**
- * Checks whether swarm may move a branch to `commit`. Returns the branch's present commit, or the obstacle.
+ * Checks whether swarm may move a branch to `commit`. Returns the commit to which the branch points now, or
+ * the obstacle.
  */
 async function judge(
   {
@@ -103,7 +107,7 @@ async function judge(
     readonly used: ReadonlyMap<string, string>;
   },
   name: string,
-  /** The new commit of the branch; null if the caller only asks about the branch. */
+  /** The commit to which the branch would move; null if the caller asks only about the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = sanitizeText(name);
@@ -137,8 +141,8 @@ async function judge(
 const remotes = "refs/remotes/";
 
 /**
- * Lists the names of the remotes to which these refs belong. A local branch `origin/x` would hide the branch
- * `x` of the remote `origin`.
+ * Returns the names of the remotes to which the given refs belong. A local branch `origin/x` would hide the
+ * branch `x` of the remote `origin`.
  */
 function remotesIn(there: readonly FoundRef[]): string[] {
   const found = there.filter(({ name }) => name.startsWith(remotes));
@@ -146,8 +150,8 @@ function remotesIn(there: readonly FoundRef[]): string[] {
 }
 
 /**
- * Finds the refs that matter to these branch names: the branches themselves, the branches below and above
- * them, and the branches of a remote with the same first name.
+ * Finds the refs that can conflict with these branch names: the branches themselves, branches below and above
+ * them in the path, and a remote's branches if the remote's name is the first part of a branch name.
  */
 async function refsAround(refs: RefStore, names: readonly string[]): Promise<FoundRef[]> {
   const above = names.flatMap((name) => {
@@ -160,12 +164,15 @@ async function refsAround(refs: RefStore, names: readonly string[]): Promise<Fou
   return patterns.length === 0 ? [] : refs.find(patterns);
 }
 
-/** Returns whether one ref lies below the other, such as `a/b` below `a`. git cannot have both. */
+/**
+ * Returns whether one ref's name is a parent path of the other's, such as `a` of `a/b`. A git repository
+ * cannot have both refs.
+ */
 function blocksRef(ref: string, wanted: string): boolean {
   return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
-/** Returns whether a history contains a commit; false if either commit is missing. */
+/** Returns whether `commit` is in the history of `tip`; false if either commit is missing. */
 async function hasCommit(repo: IsolatedRepository, tip: string, commit: string): Promise<boolean> {
   return (await areCommits(repo, [tip, commit])) && (await isAncestor(repo, commit, tip));
 }

@@ -5,19 +5,22 @@ import { SwarmError } from "../domain/errors.ts";
 import { createIsolatedRepo, type IsolatedRepository } from "./clean-room.ts";
 import { createProcessFolder } from "./own-folder.ts";
 
-/** A new folder that only this user can enter. Disposing removes the folder. */
+/**
+ * A new folder for data that swarm has not checked yet, which only this user can enter. Disposing removes the
+ * folder.
+ */
 export interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /**
-   * Creates an isolated repository through which git reads objects. With `own`, git writes new objects into
-   * the isolated repository; with `theirs`, into the user's repository.
+   * Creates an isolated repository in this folder for git's access to the user's repository. With `own`, git
+   * writes new objects into the isolated repository; with `theirs`, into the user's repository.
    */
   openRepo(newObjects: "own" | "theirs"): Promise<IsolatedRepository>;
 }
 
 /**
- * Opens a quarantine on the filesystem of the repository's objects, so that a rename can move checked objects
- * into the repository.
+ * Creates a quarantine folder on the filesystem of the user's repository, so that a rename can move checked
+ * objects into the repository.
  */
 export async function openQuarantine(commonFolder: string, signal?: AbortSignal): Promise<Quarantine> {
   const parent = join(commonFolder, "aimi", "quarantine");
@@ -36,8 +39,8 @@ export async function openQuarantine(commonFolder: string, signal?: AbortSignal)
 }
 
 /**
- * Writes a stream to a new file and checks its size and checksum. Does not throw if the size or the checksum
- * is wrong, but returns which of them.
+ * Writes a stream of at most `maxBytes` to a new file and checks its SHA-256. Returns `too-large` or
+ * `checksum` instead of throwing if the stream is not as expected.
  */
 export async function storeStream(
   file: string,

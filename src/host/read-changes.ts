@@ -8,31 +8,35 @@ import { readSmallFiles } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
 
 /**
- * Maximum sizes in bytes of a package.json and of a link's target. No honest package.json is larger, and no
- * path is longer.
+ * The maximum size in bytes of a package.json to compare, and of a symbolic link's target. No genuine
+ * package.json is larger, and no path is longer.
  */
 const [maxManifestBytes, maxLinkBytes] = [256 * 1024, 4096];
 /**
- * The maximum total size in bytes of all compared manifests, and the maximum number of links. Both bound the
- * time for which the comparison blocks this process.
+ * The maximum total size in bytes of all package.json files to compare, and the maximum number of symbolic
+ * links to read. Both bound the time for which the comparison blocks this process.
  */
 const [maxBytesOfManifests, maxLinks] = [2 * 1024 * 1024, 20_000];
-/** The number of changes to judge as one batch. Only one batch is in memory. */
+/** The number of changed files to check as one batch. Only one batch is in memory at a time. */
 const batchSize = 200;
 const maxShown = 1_000;
 /**
- * The end byte and the maximum length in bytes of a field in git's output. Every path with its line counts is
+ * The byte that ends a field in git's output, and the maximum length of a field in bytes. Every path is
  * shorter; of a longer commit subject, the reader needs only the start.
  */
 const fields = { end: 0, maxLength: 8 * 1024 };
 /**
- * The end byte and the maximum length in bytes of a patch's line, enough for the two paths of a renamed file.
+ * The byte that ends a line of a patch, and the maximum length of a line in bytes. The length suffices for
+ * the two paths of a renamed file.
  */
 const lines = { end: 10, maxLength: 16 * 1024 };
 const maxPatchBytes = 16 * 1024 * 1024;
 const limitMs = 120_000;
 
-/** Implements `sensitivePaths` of `WorkRepository`. */
+/**
+ * Implements `sensitivePaths` of `WorkRepository`: finds changed paths that the user should review, and
+ * deleted files.
+ */
 export async function readSensitivePaths(
   repo: IsolatedRepository,
   base: string,
@@ -97,8 +101,8 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 }
 
 /**
- * Creates a function that tells whether a package.json has other scripts than before. The function returns
- * true if the file is too large to read.
+ * Creates a function that returns whether a changed package.json has other scripts than before. If the file
+ * is too large to read, the function returns true.
  */
 function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
@@ -110,7 +114,7 @@ function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Prom
   };
 }
 
-/** Implements `changes` of `WorkRepository`. */
+/** Implements `changes` of `WorkRepository`: lists the commits and the changed files between two commits. */
 export async function readChanges(repo: IsolatedRepository, base: string, tip: string): Promise<WorkChanges> {
   let isLate = false;
   const run = {
@@ -160,7 +164,9 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
   };
 }
 
-/** Implements `readPatch` of `WorkRepository`. */
+/**
+ * Implements `readPatch` of `WorkRepository`: passes the patch between two commits line by line to `onLine`.
+ */
 export async function readPatch(
   repo: IsolatedRepository,
   { base, tip, onLine }: PatchToRead,
@@ -193,8 +199,8 @@ export async function readPatch(
 }
 
 /**
- * Parses a row of `git diff-tree --numstat`: `3<tab>1<tab>path`, with `-` for both numbers if the file is
- * binary.
+ * Parses a row of the output of `git diff-tree --numstat`: `3<tab>1<tab>path`. For a binary file, `-`
+ * replaces both numbers.
  */
 function countedFile(row: string): WorkChanges["files"][number] | null {
   const [, added, deleted, path] = /^(\d+|-)\t(\d+|-)\t(.+)$/s.exec(row) ?? [];

@@ -5,16 +5,16 @@ import type { BundleRefusal } from "../ports/work-repository.ts";
 import type { ObjectReader } from "./object-reader.ts";
 import { type GitTreeEntry, pairTreeEntries } from "./read-tree.ts";
 
-/** A file that differs between two commits. */
+/** A file that differs between the two compared commits. */
 export interface ChangedEntry {
   readonly path: string;
-  /** The new mode of the file, or 000000 if the file was deleted. */
+  /** The file's git mode in the newer commit, or 000000 if the newer commit does not have the file. */
   readonly mode: string;
   readonly id: string;
   readonly oldId: string;
 }
 
-/** The reason why the reader did not read all differences. */
+/** The reason why swarm did not read all differences between the two commits. */
 export interface UnreadReason {
   readonly why: Extract<BundleRefusal, "too-deep" | "too-many" | "too-long" | "incomplete">;
   readonly reason: string;
@@ -25,20 +25,20 @@ export interface TreeReadLimits {
   readonly maxEntries: number;
   readonly maxDepth: number;
   /**
-   * The maximum length in bytes of one changed path; `maxTotalPathBytes` limits the sum of all changed paths.
+   * The maximum length of one changed path in bytes. `maxTotalPathBytes` limits the sum of all their lengths.
    */
   readonly maxPathBytes: number;
   readonly maxTotalPathBytes: number;
   /**
-   * The maximum total size in bytes of the tree objects of the compared folders, in both versions. The limit
-   * bounds the reader's memory.
+   * The maximum total size of the git tree objects to read from both commits, in bytes. This limit bounds the
+   * memory use.
    */
   readonly maxTreeBytes: number;
 }
 
 /**
- * The default limits, far above the honest work of one swarm and above what a reviewer could read.
- * `maxPathBytes` is the length of the longest path that Linux can open.
+ * The default limits. The work of one swarm normally stays far below these limits. `maxPathBytes` is the
+ * length of the longest path that Linux can open.
  */
 export const defaultTreeReadLimits: TreeReadLimits = {
   ...{ maxEntries: 100_000, maxDepth: 200 },
@@ -49,14 +49,19 @@ export interface ChangesToRead {
   readonly base: string;
   readonly tip: string;
   readonly limits?: TreeReadLimits;
-  /** Called for each changed file in the order of the paths. The reader waits for the result. */
+  /**
+   * Called for each changed file, in the order of the paths. `readChangedEntries` awaits each call before the
+   * next one.
+   */
   readonly onEntry: (entry: ChangedEntry) => Promise<void> | void;
 }
 
 const folderMode = "040000";
 const [noMode, nothing] = ["000000", "0".repeat(40)];
 
-/** A folder whose two versions are to be compared. If a version is missing, its ID is null. */
+/**
+ * A folder to compare in the two commits. `oldId` or `id` is null if that commit does not have the folder.
+ */
 interface Folder {
   readonly path: string;
   readonly pathBytes: number;
@@ -75,9 +80,9 @@ interface Walk {
 }
 
 /**
- * Reads the differences between two commits folder by folder, within the limits. Returns null if all
- * differences were read, else the reason why not. Does not use git's own comparison, because that keeps all
- * differences in memory: a few hundred bytes of nested folders can stand for billions of files.
+ * Reads the differences between two commits folder by folder. Returns null if all differences were read, else
+ * the reason why not, such as an exceeded limit. Does not use `git diff-tree`, which keeps all differences in
+ * memory: a few hundred bytes of nested folders can stand for billions of files.
  */
 export async function readChangedEntries(
   objects: ObjectReader,
@@ -126,7 +131,10 @@ async function readFolder(walk: Walk, folder: Folder): Promise<UnreadReason | nu
   return null;
 }
 
-/** Counts an entry against the limits before its name is decoded. Returns the exceeded limit, or null. */
+/**
+ * Counts a changed file or folder against the limits before its name is decoded. Returns the exceeded limit,
+ * or null if none is exceeded.
+ */
 function count(walk: Walk, folder: Folder, row: GitTreeEntry): UnreadReason | null {
   const { maxEntries, maxPathBytes, maxTotalPathBytes } = walk.limits;
   const bytes = pathBytesOf(folder, row);
@@ -148,7 +156,7 @@ function pathBytesOf({ path, pathBytes }: Folder, { nameBytes }: GitTreeEntry): 
   return path === "" ? nameBytes : pathBytes + 1 + nameBytes;
 }
 
-/** Reads both versions of a folder after checking their sizes. */
+/** Reads a folder's tree objects in both commits, unless they are too large. */
 async function treesOf(
   walk: Walk,
   { oldId, id }: Folder,

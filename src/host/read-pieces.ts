@@ -5,14 +5,14 @@ import type { OutputChunk } from "../ports/containers.ts";
 
 const lookAgainMs = 200;
 const readBytes = 256 * 1024;
-/** The maximum length of a line, longer than any event that swarm writes. */
+/** The maximum length of a line in `events.log`. Swarm never writes a longer line. */
 const maxLineLength = 64 * 1024;
-/** The maximum number of events, more than swarm writes for any task. */
+/** The maximum number of events to read of one task. Swarm never writes more events for a task. */
 const maxEvents = 100_000;
 
 /**
- * Yields a task's stdout and stderr in the order in which the events list them. With `follow`, continues
- * until the task has ended.
+ * Yields the stdout and stderr of a sandbox's last task from the log files, in the order that `events.log`
+ * records. With `follow`, continues until the task has ended.
  */
 export async function* readOutputPieces(
   folder: string,
@@ -40,11 +40,11 @@ export async function* readOutputPieces(
 }
 
 /**
- * Reads the events of a sandbox's last task. The file also has the events of earlier tasks, and may still
- * grow.
+ * Reads the events of a sandbox's last task from `events.log`. The file also contains the events of earlier
+ * tasks, and may still grow.
  */
 function taskEvents(file: string): {
-  /** Reads the events since the last call; returns null if the file is missing. */
+  /** Reads the events that were added since the previous call; returns null if the file does not exist. */
   readOn(): Promise<readonly ReadEvent[] | null>;
   all(): readonly ReadEvent[];
 } {
@@ -84,8 +84,8 @@ function taskEvents(file: string): {
 }
 
 /**
- * Yields the output at the end of the log files for which no event exists. A process that was killed after it
- * wrote output and before it wrote the event leaves such output.
+ * Yields the output at the end of the log files that `events.log` does not list. Such output remains if swarm
+ * was killed after writing output to a log file and before writing the event.
  */
 async function* uncovered(folder: string, events: readonly ReadEvent[]): AsyncGenerator<OutputChunk> {
   for (const stream of ["stdout", "stderr"] as const) {

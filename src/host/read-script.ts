@@ -4,8 +4,8 @@ import { SwarmError } from "../domain/errors.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Reads a script file as JSON. The file must lie in the folder after following all links. The sandbox
- * validates the content.
+ * Reads a script file as JSON. Throws if the file, after resolving symbolic links, is outside the folder. The
+ * sandbox validates the script's content.
  */
 export async function readScript(folder: string, path: string): Promise<object> {
   const file = join(folder, path);

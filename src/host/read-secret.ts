@@ -16,7 +16,10 @@ export interface SecretDeps {
   readonly env: Environment;
   readonly home: string;
   readonly run: RunSecretProgram;
-  /** Called for a problem that does not prevent swarm from using the secret. */
+  /**
+   * Called with a warning about a secret that swarm can nevertheless use, such as a file that other users can
+   * read.
+   */
   readonly onWarning: (warning: string) => void;
 }
 
@@ -24,8 +27,9 @@ const largestFile = 1024 * 1024;
 const maxSecretLength = 16_000;
 
 /**
- * Reads the secret to which a reference points. Throws CREDENTIAL_UNREADABLE unless the secret is a single
- * line that fits into an HTTP header, or the login of a subscription.
+ * Reads the secret that a reference names: an environment variable, a file or a program's output. Throws
+ * CREDENTIAL_UNREADABLE unless the secret is a Claude Code login or a single line that fits into an HTTP
+ * header.
  */
 export async function readSecret(reference: string, deps: SecretDeps): Promise<string> {
   const refuse = (reason: string): never => {
@@ -82,7 +86,7 @@ async function answerOf(
 }
 
 /**
- * Replaces each longer word of a program's error output that its standard output also has, because such a
+ * Masks each word of six or more characters in a program's stderr that its stdout also contains, because the
  * word may be part of the secret.
  */
 function withoutWords(text: string, secrets: string): string {

@@ -1,6 +1,9 @@
-/** One entry of a git tree. Its name and ID are decoded on demand, because most are never used. */
+/**
+ * One entry of a git tree object. Its name and ID are decoded only on demand, because most entries need
+ * neither.
+ */
 export interface GitTreeEntry {
-  /** The mode of the entry in six octal digits, as git prints it. */
+  /** The git mode of the entry, in six octal digits, such as `100644`. */
   readonly mode: string;
   readonly nameBytes: number;
   name(): string;
@@ -10,7 +13,10 @@ export interface GitTreeEntry {
 const idBytes = 20;
 const [space, slash] = [0x20, 0x2f];
 
-/** A position in the bytes of a git tree, which are a sequence of `100644 name<NUL><20 bytes>`. */
+/**
+ * A tree entry that is read from the raw bytes of a git tree object, where entries have the form `100644
+ * name<NUL><20 bytes>`.
+ */
 class Cursor implements GitTreeEntry {
   readonly bytes: Buffer;
   readonly mode: string;
@@ -46,8 +52,8 @@ class Cursor implements GitTreeEntry {
 }
 
 /**
- * Pairs the entries of two trees by name; if one tree lacks a name, its side of the pair is null. An entry
- * that breaks git's order of names appears as deleted and added, never as unchanged.
+ * Pairs the entries of two tree objects by name; if one tree has no entry with the name, that side of the
+ * pair is null. An entry that is not in git's sort order appears as deleted and added, never as unchanged.
  */
 export function* pairTreeEntries(
   was: Buffer,
@@ -67,8 +73,8 @@ function cursorAt(bytes: Buffer, at: number): Cursor | null {
 }
 
 /**
- * Compares two entries by the bytes of their names. A file sorts before a folder of the same name and is not
- * equal to it.
+ * Compares two tree entries by name in git's sort order. A file sorts before a folder of the same name, and
+ * the two are not equal.
  */
 function inOrder(one: Cursor, other: Cursor): number {
   const length = Math.min(one.nameBytes, other.nameBytes);
@@ -79,8 +85,8 @@ function inOrder(one: Cursor, other: Cursor): number {
 }
 
 /**
- * Returns the byte of a name at the position `length`. If the name ends there, returns a slash for a folder
- * and 0 for a file, as in git's order.
+ * Returns the name's byte at the index `length`, for a comparison in git's sort order. If the name ends
+ * before this index, returns a slash for a folder and 0 for a file.
  */
 function afterName({ bytes, mode, nameAt, nameEnd }: Cursor, length: number): number {
   if (nameAt + length < nameEnd) return bytes[nameAt + length] ?? 0;

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { once } from "../domain/once.ts";
 import { readOrCreateSecret } from "./own-secret.ts";
 
-/** Computes the seal of a text: an HMAC with a key that only this user can read. */
+/** Computes the seal of a sandbox's record: an HMAC of its text with a key that only this user can read. */
 export type ComputeRecordSeal = (text: string) => Promise<string>;
 
 /**
- * Creates the function that computes seals. The key is in the user's state folder, into which no repository
- * can write.
+ * Creates the function that computes the seals of sandbox records. The HMAC key is in the user's state
+ * folder, outside every repository.
  */
 export function createRecordSeal(stateFolder: string): ComputeRecordSeal {
   const key = once(() => readOrCreateSecret(join(stateFolder, "record-key"), { bytes: 32 }));

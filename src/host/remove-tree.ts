@@ -4,8 +4,8 @@ import { join } from "node:path";
 const atOnce = 32;
 
 /**
- * Removes a file, or a folder with its content. Does not use Node's `rm`, which starts to remove all files at
- * once and so needs 3 kB of memory per file.
+ * Removes a file, or a folder with its content, with at most 32 deletions at once in a folder. Node's `rm`
+ * starts all deletions at once, which takes 3 kB of memory per file.
  */
 export async function removeTree(path: string): Promise<void> {
   const stats = await lstat(path).catch(forgiveMissing);

@@ -4,13 +4,13 @@ import { type EndpointPlan, subscriptionTokenHeader } from "../domain/model-endp
 import { parseSecretReference, redactSecretReference } from "../domain/secret-reference.ts";
 import { parseClaudeLogin } from "./login-file.ts";
 
-/** The server that renews logins of Claude Code, and the client ID for requests to that server. */
+/** The OAuth server that renews logins of Claude Code, and the OAuth client ID to send to the server. */
 export interface LoginIssuer {
   readonly refreshUrl: string;
   readonly clientId: string;
 }
 
-/** The server and the client ID that Claude Code itself uses. */
+/** The OAuth server and client ID that Claude Code itself uses. */
 const claudeCode: LoginIssuer = {
   refreshUrl: "https://platform.claude.com/v1/oauth/token",
   clientId: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
@@ -19,8 +19,8 @@ const claudeCode: LoginIssuer = {
 type ReadSecret = (reference: string) => Promise<string>;
 
 /**
- * Resolves an endpoint for one admission that swarm sends to the gateway. The result contains secrets, so the
- * caller must not store it.
+ * Returns the description of a model endpoint for the gateway, with the credential's secret. The result
+ * contains secrets, so the caller must not store it.
  */
 export async function resolveEndpoint(
   { name, api, url, pass, credential }: EndpointPlan,
@@ -50,7 +50,10 @@ export async function resolveEndpoint(
   };
 }
 
-/** Resolves the headers of an endpoint or of a registry's mirror, and inserts their secrets. */
+/**
+ * Returns the HTTP headers for a model endpoint or a package registry, with each secret reference replaced by
+ * its value.
+ */
 export async function resolveEndpointHeaders(
   plans: Extract<EndpointPlan["credential"], { kind: "headers" }>["headers"],
   read: ReadSecret,
@@ -72,8 +75,8 @@ export async function resolveEndpointHeaders(
 }
 
 /**
- * Creates the credential from a secret. Recognizes a login, a token or a key of Anthropic by the secret's
- * content.
+ * Creates the gateway's credential from a secret. Detects by the secret's content whether it is a Claude Code
+ * login, a subscription token or an API key.
  */
 function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
   const login = parseClaudeLogin(secret);

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** Lists the IPv4 address ranges that this machine's routes use, except the default route. */
+/** Lists the IPv4 address ranges in this machine's routing table, except the default route. */
 export async function readLocalRoutes(): Promise<string[]> {
   // Without `/proc/net/route`, the list is empty. The engine still avoids overlaps with its own networks.
   const table = await readFile("/proc/net/route", "utf8").catch(() => "");
@@ -19,7 +19,8 @@ export function parseRoutes(table: string): string[] {
 }
 
 /**
- * Converts an IPv4 address from the form in `/proc/net/route`: hexadecimal digits with the last byte first.
+ * Converts an IPv4 address from the form in `/proc/net/route`, eight hexadecimal digits with the last byte
+ * first.
  */
 function addressOf(hex: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)).join(".");

@@ -3,20 +3,26 @@ import { formatBytes, formatDuration } from "../domain/duration.ts";
 import { createGitError, type GitExit, type GitStartOptions, startGit } from "./start-git.ts";
 
 export interface GitRunOptions extends GitStartOptions {
-  /** The bytes for git's stdin, or a file that git reads from the file's present position. */
+  /**
+   * The input for git's stdin: bytes, or an open file, which git reads from the file handle's present
+   * position.
+   */
   readonly input?: Uint8Array | FileHandle;
   readonly maxBytes?: number;
 }
 
 export interface GitResult extends GitExit {
   readonly output: Buffer;
-  /** Whether swarm ended git because the output exceeded `maxBytes`. */
+  /** Whether swarm stopped git because git's output exceeded `maxBytes`. */
   readonly isCut: boolean;
 }
 
 const defaultMaxBytes = 256 * 1024 * 1024;
 
-/** Runs git without a shell and without prompts. Throws the abort reason if `signal` aborts. */
+/**
+ * Runs git without a shell and without prompts, and collects its output. Throws the abort reason if `signal`
+ * aborts.
+ */
 export async function runGit(
   args: readonly string[],
   { input, maxBytes = defaultMaxBytes, ...start }: GitRunOptions,
@@ -48,11 +54,16 @@ function lateReason({ limitMs = 0 }: GitStartOptions): string {
 }
 
 export interface GitStreamOptions extends GitStartOptions {
-  /** Called if git exceeds its time limit. Without this callback, the stream throws GIT_FAILED instead. */
+  /**
+   * Called if git exceeds its time limit. Without this callback, `streamGit` throws GIT_FAILED on a timeout.
+   */
   readonly onLate?: (() => void) | undefined;
 }
 
-/** Streams git's output. Throws GIT_FAILED at the end if git failed. Ends git if the caller stops reading. */
+/**
+ * Runs git and yields its output in chunks. If git failed, throws GIT_FAILED after the last chunk. If the
+ * caller stops reading, stops git.
+ */
 export async function* streamGit(
   args: readonly string[],
   { onLate, ...start }: GitStreamOptions,

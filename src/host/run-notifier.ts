@@ -1,17 +1,17 @@
 import type { Notice } from "../domain/generated/notice.ts";
 
 /**
- * The default time limit of a notification in milliseconds. At the limit, swarm kills the notifier and the
- * processes that it started.
+ * The default time limit of a notification in milliseconds. At the limit, swarm kills the notification
+ * program and its child processes.
  */
 const usualLimitMs = 60_000;
 
 const webhook = "webhook:";
 
 /**
- * Delivers a notice. `words` is `webhook:<url>`, which posts the notice as JSON, or `desktop`, which shows
- * its text, or a shell command, which gets the notice on stdin. Returns null, or the reason why the delivery
- * failed.
+ * Delivers a notice to the user as `words` says: `webhook:<url>` posts the notice as JSON, `desktop` shows
+ * its text, and any other value is a shell command that reads the notice on stdin. Returns null, or the
+ * reason why the delivery failed.
  */
 export async function runNotifier(
   root: string,
@@ -32,7 +32,7 @@ export async function runNotifier(
   return runCommand({ root, command }, notice, limitMs);
 }
 
-/** Escapes a text, because desktops interpret markup in notifications. */
+/** Escapes `&`, `<` and `>` in a text, because Linux desktops interpret markup in notifications. */
 function asMarkup(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

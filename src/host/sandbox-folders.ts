@@ -27,12 +27,12 @@ import type { ComputeRecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
 
 export interface SandboxFoldersDeps {
-  /** The root folder of the repository; outside of a repository, the user's current folder. */
+  /** The repository's root folder, or the user's current folder outside of a repository. */
   readonly root: string;
-  /** The folder to which glob patterns are relative. */
+  /** The folder to which the glob patterns of input files are relative. */
   readonly folder: string;
   readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
-  /** Computes the seal that proves that this user's swarm wrote a record. */
+  /** Computes a record's seal, which proves that swarm wrote the record for this user. */
   readonly seal: ComputeRecordSeal;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly clock: () => Date;
@@ -40,14 +40,14 @@ export interface SandboxFoldersDeps {
 
 const idForm = /^[A-Za-z0-9_-]{8}$/;
 /**
- * The maximum size of a record in bytes, several times the largest one that swarm writes, which has two
- * hundred paths of 4096 characters, each path twice.
+ * The maximum size of a sandbox's record in bytes. The largest record that swarm writes is several times
+ * smaller: it contains two hundred paths of 4096 characters, each of them twice.
  */
 const largestRecord = 8 * 1024 * 1024;
 const destroyMark = ".destroying";
 const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 
-/** Gives access to the sandboxes in `.aimi/sandboxes/` below a folder. */
+/** Gives access to the sandboxes in the folder `.aimi/sandboxes/` below `root`. */
 export function openSandboxFolders({
   root,
   folder,
@@ -185,8 +185,8 @@ export function openSandboxFolders({
 }
 
 /**
- * Finds a link among the files that swarm writes, or returns null. In a folder from an untrusted author, a
- * link could lead to any file of the user.
+ * Returns the path of a symbolic link among the files that swarm writes in a sandbox's folder, or null. The
+ * folder may come from an untrusted author, whose link could lead to any file of the user.
  */
 async function findLink(folder: string): Promise<string | null> {
   const names = ["inputs", "work", "outputs", "run.json", "events.log", "sandbox.yaml", ".lock"];
@@ -200,8 +200,8 @@ async function findLink(folder: string): Promise<string | null> {
 }
 
 /**
- * Reads a sandbox's record. Limits the size, because every command reads all records, and another program may
- * have written the file.
+ * Reads the file of a sandbox's record; throws if the file is too large, because another program may have
+ * written it.
  */
 async function readRecordFile(file: string): Promise<Uint8Array> {
   const { size } = await stat(file);

@@ -4,12 +4,13 @@ import type { Environment } from "./user-folders.ts";
 
 /** The result of running a program that prints a secret. */
 export interface SecretProgramEnd {
-  /** The exit code of the program, or null if the program did not exit by itself. */
+  /** The program's exit code, or null if a signal ended the program or it could not start. */
   readonly exitCode: number | null;
   readonly output: string;
   readonly errors: string;
   /**
-   * The reason why the program has no exit code, such as a timeout or a signal; null if it has an exit code.
+   * The reason why the program has no exit code, such as a timeout or a signal; null if the program has an
+   * exit code.
    */
   readonly reason: string | null;
 }
@@ -21,13 +22,13 @@ export type RunSecretProgram = (
 ) => Promise<SecretProgramEnd>;
 
 const maxBytes = 1024 * 1024;
-/** The time in milliseconds to wait for output that is still in the pipe after a program has ended. */
+/** The time in milliseconds to wait, after a program has ended, for output that is still in its pipe. */
 const restMs = 500;
 
 /**
- * Runs programs that print a secret, without a shell, without an input and with a timeout. Does not wait for
- * processes that a program leaves in the background, such as a key agent, because these may keep the output
- * pipe open forever.
+ * Creates the function that runs programs that print a secret: without a shell, without input and with a
+ * timeout. It does not wait for background processes of a program, such as a key agent, because these may
+ * keep the output pipe open forever.
  */
 export function createSecretProgramRunner(limitMs = 30_000): RunSecretProgram {
   return async (program, args, { folder, env }) => {
@@ -57,7 +58,10 @@ export function createSecretProgramRunner(limitMs = 30_000): RunSecretProgram {
   };
 }
 
-/** Collects a stream's text. Calls `onTooMuch` if the text exceeds `maxBytes`. */
+/**
+ * Collects a stream's text, and returns a function that returns the collected text. Calls `onTooMuch` if the
+ * text exceeds `maxBytes`.
+ */
 function gather(stream: Readable, onTooMuch: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -6,7 +6,7 @@ import { liesInside } from "./inside.ts";
 
 const largest = 1024 * 1024;
 
-/** Reads a settings file; returns null if the file does not exist. */
+/** Reads a file with settings of swarm; returns null if the file does not exist. */
 export async function readSettingsFile(file: string, within?: string): Promise<FileContent | null> {
   try {
     // Refuse all but regular files: to read a FIFO at this path would block for ever.

@@ -1,8 +1,8 @@
 import type { IsolatedRepository } from "./clean-room.ts";
 
 /**
- * Reads the contents of blobs by their IDs. The content is null if the blob is larger than `maxFileBytes` or
- * the ID is not of a blob.
+ * Reads the contents of git blobs with the given IDs. The content is null if the blob is larger than
+ * `maxFileBytes`, or if the ID does not name a blob.
  */
 export async function readSmallFiles(
   repo: IsolatedRepository,

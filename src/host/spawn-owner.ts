@@ -3,15 +3,15 @@ import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The message that a background process sends once, when its start has succeeded or failed. */
+/** The message that the owner sends to its parent process once, when its start has succeeded or failed. */
 type Word =
   | { readonly begun: string | null }
   | { readonly failed: { readonly code: string; readonly details: object } };
 
 /**
- * Starts this program with other arguments in a session of its own, so that closing the terminal does not end
- * the new process. Resolves when the new process reports its start; rejects with the reported error if the
- * start failed.
+ * Starts the owner: this program with other arguments, in a session of its own, so that it survives the
+ * closing of the terminal. Resolves when the owner reports its start; throws the owner's error if its start
+ * failed.
  */
 export async function spawnOwner(
   words: readonly string[],
@@ -40,7 +40,7 @@ export async function spawnOwner(
   return { pid: child.pid ?? 0, begun: word.begun };
 }
 
-/** Creates the SwarmError that the background process reported. */
+/** Creates the SwarmError from the error that the owner reported. */
 function refailed({ code, details }: { readonly code: string; readonly details: object }): SwarmError {
   return new SwarmError(code as "USAGE", details as { readonly message: string });
 }

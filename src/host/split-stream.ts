@@ -1,4 +1,7 @@
-/** Splits a stream at each byte `end` into texts. Truncates a text to `maxLength` bytes. */
+/**
+ * Splits a stream of bytes into texts at each byte with the value `end`. Truncates each text to `maxLength`
+ * bytes.
+ */
 export async function* splitStream(
   bytes: AsyncIterable<Uint8Array>,
   { end, maxLength }: { readonly end: number; readonly maxLength: number },
@@ -19,7 +22,7 @@ export async function* splitStream(
     }
 }
 
-/** Decodes the parts of a text. Most texts have only one part, which needs no copy. */
+/** Decodes a text from its parts. Most texts have only one part and need no copy. */
 function textOf(parts: readonly Uint8Array[]): string {
   const [only, ...more] = parts;
   if (!only) return "";

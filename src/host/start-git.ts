@@ -3,8 +3,8 @@ import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 /**
- * Variables to remove from git's environment. git sets them for its hooks, so if a hook calls swarm, they
- * would direct git to another repository.
+ * The variables to remove from git's environment. If a git hook calls swarm, git has set these variables, and
+ * they would direct swarm's own git commands to another repository.
  */
 const elsewhere: Readonly<Record<string, undefined>> = {
   ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
@@ -26,18 +26,18 @@ export interface GitStartOptions {
 
 export interface StartedGit {
   readonly child: ChildProcess;
-  /** Resolves when git and its streams have ended. */
+  /** Resolves when git has ended and its stdout and stderr are closed. */
   readonly ended: Promise<GitExit>;
-  /** Sends SIGTERM to git, and SIGKILL after a grace period. */
+  /** Sends SIGTERM to git, and SIGKILL if git still runs after a grace period. */
   stop(): void;
 }
 
 export interface GitExit {
-  /** The exit code of git, or undefined if git did not exit by itself. */
+  /** Git's exit code, or undefined if git was stopped or could not start. */
   readonly exitCode: number | undefined;
-  /** The signal that ended git, or null if no signal did. */
+  /** The signal that ended git; null if git exited by itself or could not start. */
   readonly endedBy: NodeJS.Signals | null;
-  /** The reason to show if git failed: usually git's stderr, cleaned for display. */
+  /** The reason to show to the user if git failed, usually git's stderr without control characters. */
   readonly reason: string;
   readonly isTimedOut: boolean;
 }
@@ -46,15 +46,15 @@ export interface GitExit {
 const killAfterMs = 5_000;
 const maxComplaintLength = 64 * 1024;
 
-/** The running git processes. This process ends them when it exits. */
+/** The running git processes, which swarm kills when it exits itself. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const git of running) git.kill();
 });
 
 /**
- * Starts git with Node's own `spawn`, because a swarm starts git about twenty times for each worker. A
- * library's overhead would double the owner's CPU time for each start.
+ * Starts git with Node's `spawn`, because a swarm starts git about twenty times for each worker. The overhead
+ * of a library would double the owner's CPU time for each start.
  */
 export function startGit(
   args: readonly string[],
@@ -111,14 +111,14 @@ export function startGit(
 }
 
 /**
- * Returns whether git crashed because of its input, that is by SIGSEGV, SIGBUS or SIGABRT. A kill by the
- * user, by swarm or for lack of memory is no crash.
+ * Returns whether git crashed because of its input, which SIGSEGV, SIGBUS or SIGABRT shows. SIGTERM or
+ * SIGKILL is no crash: the user, swarm or the kernel (out of memory) sends it.
  */
 export function hasGitCrashed({ endedBy }: GitExit): boolean {
   return endedBy !== null && ["SIGSEGV", "SIGBUS", "SIGABRT"].includes(endedBy);
 }
 
-/** Creates the GIT_FAILED error for a call of git with these arguments. */
+/** Creates a GIT_FAILED error that names the git subcommand in these arguments. */
 export function createGitError(args: readonly string[], reason: string): SwarmError {
   const command = args.find((word) => /^[a-z][a-z-]*$/.test(word)) ?? "";
   return new SwarmError("GIT_FAILED", { command, reason });

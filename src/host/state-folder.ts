@@ -4,17 +4,17 @@ import { join } from "node:path";
 import type { StateFolder } from "../ports/leftovers.ts";
 
 /**
- * Matches the names of the files that swarm may delete from the state folder. The files with the IDs of the
- * machine and the user stay, because projects and sandboxes are bound to these IDs.
+ * Matches the names of the files that swarm may delete from the user's state folder. Swarm keeps the files
+ * with the machine's ID and the user's ID, because projects and sandboxes are bound to these IDs.
  */
 const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
 const engine = "engine";
-/** Matches the names of folders that swarm is removing. Nothing else uses such names. */
+/** Matches the temporary names of folders that swarm is deleting. */
 const removing = /^removing-[0-9a-f]{12}$/;
 
 /**
- * Gives access to the state folder of a user. The user may have chosen any folder, so `remove` removes only
- * files with swarm's own names.
+ * Gives access to the user's state folder. The user may have chosen a folder with other files, so `remove`
+ * deletes only files with names that swarm uses.
  */
 export function openStateFolder(folder: string): StateFolder {
   const entries = async (): Promise<string[]> =>

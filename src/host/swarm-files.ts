@@ -6,14 +6,17 @@ import { liesInside } from "./inside.ts";
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Lists and removes the folders of swarms, in the worktree and in its git folder. */
+/**
+ * Lists and removes each swarm's folders below `.aimi/swarms` in the worktree and below `aimi/requests` in
+ * the git folder.
+ */
 export function openSwarmFiles({ root, gitFolder }: Pick<Repository, "root" | "gitFolder">): SwarmFiles {
   const inWorktree = join(root, ".aimi", "swarms");
   const inGitFolder = join(gitFolder, "aimi", "requests");
 
   /**
-   * Returns the folders to search. An untrusted repository may contain links to any path, so the result omits
-   * the worktree's folder if a link leads out of the worktree.
+   * Returns the folders that contain the folders of swarms. Omits the worktree's folder if a symbolic link
+   * leads out of the worktree, because an untrusted repository may contain links to any path.
    */
   const folders = async (): Promise<string[]> =>
     (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];

@@ -15,21 +15,21 @@ import type { GitResult } from "./run-git.ts";
 import { hasGitCrashed } from "./start-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
-/** The points of an import at which a test kills the process. A crash at any of them must do no harm. */
+/** The points of a bundle's import at which a test kills the process, to prove that a crash does no harm. */
 export type ImportCrashPoint = "stored" | "checked" | "objects-moved" | "ref-moved";
 
 export interface ImportDeps {
-  /** The git folder that all worktrees share. */
+  /** The git folder that all worktrees of the repository share. */
   readonly commonFolder: string;
-  /** Called at each point of an import at which a test may kill the process. */
+  /** Called at each crash point of the import, where a test may kill the process. */
   readonly onPoint?: (point: ImportCrashPoint) => void;
 }
 
 type Rejection = Extract<ImportResult, { kind: "refused" | "rewritten" }>;
 
 /**
- * Implements `importBundle` of `WorkRepository`: imports a worker's commits from a bundle. Each step relies
- * only on facts that earlier steps have checked.
+ * Implements `importBundle` of `WorkRepository`: imports a worker's commits from an untrusted bundle. Each
+ * step relies only on facts that earlier steps have verified.
  */
 export async function importBundle(
   { commonFolder, onPoint = () => {} }: ImportDeps,
@@ -88,7 +88,7 @@ export async function importBundle(
   return { kind: "taken", commit: tip };
 }
 
-/** Finds the commit of a ref; returns null if the ref does not exist. */
+/** Returns the commit to which a ref points; null if the ref does not exist. */
 export async function findRefCommit(
   commonFolder: string,
   refs: RefStore,
@@ -101,8 +101,8 @@ export async function findRefCommit(
 }
 
 /**
- * Checks a bundle's header before reading the pack. The bundle must have exactly one ref, which points at the
- * tip, and each prerequisite must be in the history of the base.
+ * Checks a bundle's header before git reads the pack. The bundle must have exactly one ref, which points at
+ * the commit `tip`. Each prerequisite commit must be in the history of the commit `base`.
  */
 async function checkHeader(
   repo: IsolatedRepository,
@@ -127,7 +127,7 @@ async function checkHeader(
 }
 
 /**
- * Finds a commit that is in the history of `commits` but not in the history of `tip`; returns null if there
+ * Returns a commit that is in the history of one of `commits` but not in the history of `tip`; null if there
  * is none.
  */
 async function findOutside(
@@ -141,8 +141,8 @@ async function findOutside(
 }
 
 /**
- * Checks and indexes the pack. Returns the pack's hash, or a rejection if git finds a fault in the pack;
- * throws if git itself could not run.
+ * Checks and indexes the bundle's pack with `git index-pack`. Returns the pack's hash, or a rejection if the
+ * pack is faulty. Throws if git failed for a reason other than the pack.
  */
 async function indexPack(
   repo: IsolatedRepository,
@@ -163,16 +163,15 @@ async function indexPack(
 }
 
 /**
- * Returns whether git failed for a reason other than the work: a kill, a full disk or missing permissions.
+ * Returns whether git failed for a reason other than the worker's commits: a kill, a full disk or missing
+ * permissions.
  */
 function hasNoVerdict(ended: GitResult): boolean {
   const wasStopped = ended.exitCode === undefined && !ended.isTimedOut && !hasGitCrashed(ended);
   return wasStopped || /No space left|Permission denied/.test(ended.reason);
 }
 
-/**
- * Moves the position of the file handle forward by `bytes`, so that git starts reading at the new position.
- */
+/** Reads and drops `bytes` bytes of an open file, so that git starts reading after them. */
 async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
   const passed = Buffer.alloc(bytes);
   for (let at = 0; at < bytes; ) {
@@ -183,9 +182,9 @@ async function skipBytes(file: FileHandle, bytes: number): Promise<void> {
 }
 
 /**
- * Reads the changes since the base within limits, because later steps follow objects without a limit. Rejects
- * a new `.gitattributes` or `.gitmodules` that is a symbolic link: git's own check only warns about such a
- * link.
+ * Checks that the changes between `base` and `tip` are within the limits, because later git commands have no
+ * limits. Rejects a `.gitattributes` or `.gitmodules` that is a symbolic link: `git fsck` only warns about
+ * such a link.
  */
 async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport): Promise<Rejection | null> {
   if (!(await areCommits(repo, [tip])))
@@ -205,8 +204,8 @@ const deepHistory =
   "git crashed while it read the bundle's history, probably because folders are nested too deep";
 
 /**
- * Checks that no object is missing, and that the tip descends from the base and from the previously imported
- * commit.
+ * Checks that no git object is missing, and that `tip` descends from `base` and from the previously imported
+ * commit `old`.
  */
 async function checkHistory(
   repo: IsolatedRepository,
@@ -232,8 +231,8 @@ async function checkHistory(
 }
 
 /**
- * Checks that the worker started the story from the files of the preceding commit. Otherwise, the story's
- * commit would delete the work of the preceding commit.
+ * Checks that the worker started the story with exactly the files of the preceding commit. Otherwise, the
+ * story's commit would undo changes of the preceding commit.
  */
 async function checkStart(
   repo: IsolatedRepository,

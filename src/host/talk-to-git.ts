@@ -1,12 +1,15 @@
 import { createGitError, type GitStartOptions, startGit } from "./start-git.ts";
 
-/** A git process that answers requests until the caller ends it. */
+/**
+ * A running git process, such as `git cat-file --batch`, that answers requests on stdin until the caller ends
+ * it.
+ */
 export interface InteractiveGit {
   write(text: string): void;
-  /** Reads the next line of git's answer, without the line break. */
+  /** Reads the next line of git's output, without the line break. */
   readonly line: () => Promise<string>;
   readonly bytes: (count: number) => Promise<Buffer>;
-  /** Ends git and drops unread answers. */
+  /** Ends git and discards its unread output. */
   end(): Promise<void>;
 }
 

@@ -5,12 +5,15 @@ import { SwarmError } from "../domain/errors.ts";
 import type { TaskFolder } from "../ports/project-files.ts";
 import { liesInside } from "./inside.ts";
 
-/** The maximum size of a task file in bytes, so that the file fits into one message to a sandbox. */
+/**
+ * The maximum size of a task file in bytes. A task file of this size still fits into one message from the
+ * host to an adapter.
+ */
 const largestTaskFile: number = 8 * 1024 * 1024 - 64 * 1024;
 
 /**
- * Matches safe names of task files: letters of any script, digits, `_`, `.`, `-` and spaces. Other signs, or
- * a `-` at the start, could confuse a shell, a terminal or an option parser.
+ * Matches names of task files that swarm accepts. A name with other characters, or with a `-` at its start,
+ * could confuse a shell, a terminal or an option parser.
  */
 const safeName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]*-tasks\.json$/u;
 
@@ -55,8 +58,8 @@ export function openTaskFolder(root: string): TaskFolder {
 }
 
 /**
- * Finds a task file by a path relative to the current folder or to the repository's root, or by a bare name
- * in the task folder.
+ * Finds a task file by its path relative to the current folder or to the repository's root, or by its name in
+ * the task folder.
  */
 async function locate(file: string, root: string, folder: string): Promise<string> {
   const candidates = [resolve(file), join(root, file), join(folder, file)];
@@ -84,8 +87,8 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * Reads a file; throws if the file is too large or is not a regular file, such as a FIFO. Reads no more than
- * the limit, even if the file grows meanwhile.
+ * Reads a task file. Throws if the file is too large, or is not a regular file, such as a FIFO. Never reads
+ * more than the maximum size, even if the file grows during the read.
  */
 async function readBounded(path: string, shown: string): Promise<Uint8Array> {
   const place = { file: shown };

@@ -7,7 +7,7 @@ import type { TrustFile } from "../ports/project-files.ts";
 
 type TrustedShaByPath = Record<string, string>;
 
-/** Stores which files one user trusts. The list lies outside of every repository. */
+/** Stores which files this user trusts, in the user's state folder. No repository can contain this list. */
 export function openTrustFile(stateFolder: string, lock: Lock): TrustFile {
   const file = join(stateFolder, "trust.json");
 

@@ -3,16 +3,22 @@ import { join, resolve } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The folders of this user outside of any project. */
+/** The user's folders that swarm uses outside of any project. */
 export interface UserFolders {
-  /** The folder of the settings that the user writes. */
+  /** The folder of the user's own settings files for swarm. */
   readonly config: string;
-  /** The folder of the data that swarm stores for the user, such as the trust list and the private engine. */
+  /**
+   * The folder in which swarm stores the user's data, such as the list of trusted files and the private
+   * container engine.
+   */
   readonly state: string;
   readonly home: string;
 }
 
-/** Returns the user's folders by the XDG convention. `SWARM_STATE_DIR` moves the state folder elsewhere. */
+/**
+ * Returns the user's folders by the XDG convention. The environment variable `SWARM_STATE_DIR` overrides the
+ * state folder.
+ */
 export function userFolders(env: Environment): UserFolders {
   const home = env["HOME"] || homedir();
   return {

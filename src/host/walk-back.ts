@@ -1,14 +1,14 @@
 import type { ObjectReader } from "./object-reader.ts";
 
 /**
- * The maximum number of steps, of commits per step, and of bytes per commit. For a longer search, git's own
- * is cheaper; no honest commit is larger.
+ * The limits of the search: steps back from the tip, commits per step, and bytes per commit object. Beyond
+ * these limits, `git rev-list` is cheaper.
  */
 const [maxSteps, maxBatch, maxBytes] = [32, 64, 64 * 1024];
 
 /**
- * Returns whether all commits are the tip or its ancestors a few steps back, which is true for most stories.
- * False means only that the search did not find all of them within these steps.
+ * Returns whether each of the commits is the tip or one of its near ancestors. False means only that the
+ * search within its limits did not find all of the commits.
  */
 export async function areNearbyAncestors(
   objects: ObjectReader,
@@ -36,8 +36,8 @@ export async function areNearbyAncestors(
 }
 
 /**
- * Parses the parents of a commit. Like git, reads only the `parent` lines that directly follow the `tree`
- * line.
+ * Returns the parents' IDs in a raw commit object. Like git, reads only the `parent` lines that directly
+ * follow the `tree` line.
  */
 function parentsIn(commit: Buffer): string[] {
   const [, rows = ""] =

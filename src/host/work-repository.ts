@@ -14,8 +14,8 @@ import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
 import { findRefCommit, type ImportDeps, importBundle } from "./take-in.ts";
 
 /**
- * Gives access to the repository with this common git folder, for all its worktrees. Reads commits through an
- * isolated repository, to which the settings and files of the user's repository do not apply.
+ * Gives access to the user's repository with this common git folder, for all its worktrees. Reads commits
+ * through an isolated repository, which ignores the settings and files of the user's repository.
  */
 export function workRepository(deps: ImportDeps): WorkRepository {
   const { commonFolder } = deps;

@@ -9,8 +9,8 @@ import { summaryMarkdown } from "../domain/summary-markdown.ts";
 import { liesInside } from "./inside.ts";
 
 /**
- * Writes the report of a swarm to `.aimi/reports/<date>-<swarm>.md` and to an HTML page with the same name.
- * Replaces the files `latest.md` and `latest.html` with copies of both. Returns the path of the first file.
+ * Writes the report of a swarm to `.aimi/reports/<date>-<swarm>.md` and `.html`, and copies both files to
+ * `latest.md` and `latest.html`. Returns the path of the dated `.md` file.
  */
 export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
   const folder = join(".aimi", "reports");

@@ -23,8 +23,8 @@ export interface EnsuredProjectImage extends EnsuredImage {
 const buildWaitMs = 30 * 60_000;
 
 /**
- * Returns the image of the repository's HEAD commit: an existing image with the same inputs, else a new
- * build.
+ * Returns the project's image for the HEAD commit: an existing image that was built from the same inputs,
+ * else a newly built one.
  */
 export async function ensureProjectImage(
   deps: EnsureImageDeps & { readonly project: ImageProject },
@@ -91,7 +91,10 @@ export async function ensureProjectImage(
 
 type ProjectImages = readonly { readonly image: EnsuredImage; readonly quickKey: string | undefined }[];
 
-/** Lists the images of this project. Selects by the project's id, because two projects may have the same name. */
+/**
+ * Lists the engine's images of this project. Selects by the project's ID, because two projects may have the
+ * same name.
+ */
 async function listProjectImages(
   engine: ContainerEngine,
   { id: project }: ImageProject,
@@ -133,7 +136,7 @@ async function* contextOf(
     yield { ...plain, kind: "file", path, content, mode: file.kind === "program" ? 0o755 : 0o644 };
 }
 
-/** A tracked file, with its path in the build context. */
+/** A tracked file to copy, with its path in the Docker build context. */
 interface Copy {
   readonly path: string;
   readonly file: TrackedFile;
@@ -143,8 +146,8 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const maxBatchFiles = 256;
 
 /**
- * Reads the contents of files in batches: one git process for many files, without all contents in memory at
- * once.
+ * Reads the contents of tracked files in batches, so that one git process serves many files, but memory never
+ * holds all contents.
  */
 async function* withContents(
   commits: Pick<CommitReader, "contents">,
@@ -163,8 +166,8 @@ async function* withContents(
 }
 
 /**
- * Turns a failed build into IMAGE_UNSUITABLE if the base image lacks a program that a sandbox needs; returns
- * other errors unchanged.
+ * Turns an error of an image build into IMAGE_UNSUITABLE if the image lacks a program that a sandbox needs.
+ * Returns other errors unchanged.
  */
 function unsuitable(error: unknown, image: string): unknown {
   if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;

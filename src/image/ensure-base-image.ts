@@ -25,19 +25,22 @@ import type { Lock } from "../ports/lock.ts";
 export interface EnsureImageDeps {
   readonly engine: ContainerEngine;
   readonly sources: ImageSources;
-  /** The lock around builds: of two processes that need the same image, one builds and the other waits. */
+  /**
+   * The lock around image builds. If two processes need the same image, one builds the image while the other
+   * waits.
+   */
   readonly lock: Lock;
 }
 
 export interface BaseImageBuildOptions {
   /**
-   * The names of agents to install, from `agentPackages`. If null, the new image gets the agents of the
-   * present image.
+   * The names of the agents to install, from `agentPackages`. If null, the new image gets the agents of the
+   * existing base image.
    */
   readonly agents: readonly string[] | null;
   /** The names of agents to install in addition to `agents`. */
   readonly withAgents?: readonly string[];
-  /** Whether to rebuild the root filesystem with the newest packages. */
+  /** Whether to build the image on a new Debian root filesystem, with the newest packages. */
   readonly fresh: boolean;
 }
 
@@ -55,7 +58,10 @@ export interface EnsuredImage {
 
 const buildWaitMs = 30 * 60_000;
 
-/** Returns the base image: the existing image if its inputs have not changed, else a new build. */
+/**
+ * Returns swarm's base image: the existing image if its build inputs have not changed, else a newly built
+ * one.
+ */
 export async function ensureBaseImage(
   deps: EnsureImageDeps,
   options: BaseImageBuildOptions,
@@ -110,7 +116,10 @@ export async function ensureBaseImage(
   return { id, tag: baseImage, checksum, built: true };
 }
 
-/** Returns the inputs of the base image except its root filesystem, which swarm replaces only on request. */
+/**
+ * Returns the build inputs of swarm's base image. Leaves out the root filesystem, which swarm replaces only
+ * on request.
+ */
 export async function baseImageInputs(
   { engine, sources }: Pick<EnsureImageDeps, "engine" | "sources">,
   { agents }: { readonly agents: readonly string[] },
@@ -138,7 +147,7 @@ export function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Returns the image if all its inputs except the root filesystem are as expected, else null. */
+/** Returns the given image if all its build inputs except the root filesystem are as expected, else null. */
 function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage | null {
   const inputs = parseInputsLabel(image?.labels[labels.inputs]);
   if (!image || !inputs?.["root"]) return null;
@@ -148,7 +157,7 @@ function upToDate(image: ImageFacts | null, expected: ImageInputs): EnsuredImage
     : null;
 }
 
-/** Returns the names of the agents in an image, whatever their versions. */
+/** Returns the names of the agents that an image contains, in any version. */
 export function agentNamesInImage(image: ImageFacts | null): string[] {
   const packages = (parseInputsLabel(image?.labels[labels.inputs])?.["agents"] ?? "").split(" ");
   const nameOf = (spec: string): string => spec.slice(0, spec.lastIndexOf("@"));
@@ -171,8 +180,8 @@ function packagesOf(agents: readonly string[]): string[] {
 }
 
 /**
- * Returns the root filesystem as an image: the existing image unless `fresh`. Otherwise, pulls the image from
- * a registry, or builds one from Debian packages if the engine reaches no registry.
+ * Returns the image with the Debian root filesystem; reuses an existing image unless `fresh`. Otherwise,
+ * pulls the image from a registry, or builds it from Debian packages if the engine cannot reach a registry.
  */
 async function ensureRootImage(
   { engine, sources }: EnsureImageDeps,
@@ -237,7 +246,9 @@ async function baseContext(
   ];
 }
 
-/** Returns the programs that run in containers and their start scripts, by their file names in the image. */
+/**
+ * Returns swarm's own programs that run in containers, with their start scripts, by file name in the image.
+ */
 async function ownPrograms(sources: ImageSources) {
   return {
     "adapter.mjs": await sources.readAdapter(),

@@ -21,7 +21,7 @@ import {
 import { type ImageProject, type ProjectImageOptions, planProjectImage } from "./plan-project-image.ts";
 
 export interface ImageBuildRequest extends BaseImageBuildOptions, ProjectImageOptions {
-  /** Whether to build only the base image, even if the current folder is in a repository. */
+  /** Whether to build only swarm's base image, and no project image. */
   readonly baseOnly: boolean;
 }
 
@@ -40,20 +40,21 @@ export interface ExplainedImage {
   readonly state: "up to date" | "would be built";
   readonly inputs: ImageInputs;
   /**
-   * The inputs that differ from those of an existing image: the image with the same checksum if there is one,
-   * else the newest image.
+   * The build inputs that have changed since the newest image was built; empty if an existing image is up to
+   * date.
    */
   readonly changes: readonly ImageInputChange[];
   readonly warnings: readonly string[];
 }
 
-/** The operations of the command `swarm image`. */
+/** Implements the subcommands of `swarm image`. */
 export interface ImageOperations {
   build(request: ImageBuildRequest, report: ImageBuildCallbacks, signal: AbortSignal): Promise<BuiltImages>;
   list(signal: AbortSignal): Promise<ListedImage[]>;
   /**
-   * Removes unneeded images and returns the removed ones; with `dryRun`, only returns the unneeded ones.
-   * Never removes an image that a container uses. `own` selects all images of this project.
+   * Removes images that swarm does not need any more, and returns the removed images. With `dryRun`, returns
+   * the images to remove, but removes none. With `own`, removes all images of this project. Never removes an
+   * image that a container uses.
    */
   prune(
     words: { readonly all: boolean; readonly own?: boolean; readonly dryRun: boolean },
@@ -66,7 +67,9 @@ export interface ImageOperations {
 }
 
 export interface ImageOperationsDeps extends EnsureImageDeps {
-  /** Returns the repository to build the project image from; null outside a repository. */
+  /**
+   * Returns the current repository, from which swarm builds the project image; null outside of a repository.
+   */
   readonly project: () => Promise<ImageProject | null>;
 }
 
@@ -148,8 +151,8 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
 }
 
 /**
- * Removes an image by removing all its tags. If a container uses the image, returns false and restores the
- * tags, because swarm finds images by tag.
+ * Removes all tags of an image, which removes the image. If a container uses the image, restores the tags, by
+ * which swarm finds images, and returns false.
  */
 async function isRemoved(
   images: Images,

@@ -8,7 +8,7 @@ import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { type EnsuredImage, sha256 } from "./ensure-base-image.ts";
 
-/** The repository that a project image is built from. */
+/** The git repository from which swarm builds a project's image. */
 export interface ImageProject {
   readonly id: string;
   readonly slug: string;
@@ -17,11 +17,11 @@ export interface ImageProject {
 
 export interface ProjectImageOptions {
   readonly ignoreScripts: boolean;
-  /** Whether the install steps of the build may reach the network. */
+  /** Whether the build steps that install dependencies may use the network. */
   readonly buildNetwork: boolean;
 }
 
-/** The plan of a project's image: the image's inputs and its Dockerfile. */
+/** The plan for building a project's image: the build inputs and the Dockerfile. */
 export interface ProjectImagePlan {
   readonly commit: string;
   readonly repository: string;
@@ -29,8 +29,8 @@ export interface ProjectImagePlan {
   readonly inputs: ImageInputs;
   readonly dockerfile: string;
   /**
-   * The dependency layers of the image. Null if the project has its own Dockerfile: then all tracked files go
-   * into the build context.
+   * The image layers with the project's dependencies. Null if the project has its own Dockerfile: then the
+   * build context contains all tracked files.
    */
   readonly layers: readonly DependencyLayer[] | null;
   readonly files: readonly TrackedFile[];
@@ -43,8 +43,8 @@ const templateFile = "project.Dockerfile.template";
 const maxManifestBytes = 1024 * 1024;
 
 /**
- * Returns a key with which swarm finds an existing image without planning a new one. The key is a hash of the
- * commit, the base image, the options and the version of swarm.
+ * Returns a key by which swarm quickly finds an existing project image. The key is a hash of the commit, the
+ * base image, the build options and the version of swarm.
  */
 export async function computeImageLookupKey(
   { sources }: { readonly sources: Pick<ImageSources, "readImageFile"> },
@@ -64,7 +64,10 @@ export async function computeImageLookupKey(
   return sha256(JSON.stringify([base.id, commit, files.map(sha256), options])).slice(0, 32);
 }
 
-/** Plans the image of a commit from git's objects alone, without a working tree. */
+/**
+ * Plans the project's image for a commit. Reads the commit's files from git's objects, not from the working
+ * tree.
+ */
 export async function planProjectImage(
   { project, sources }: { readonly project: ImageProject; readonly sources: ImageSources },
   {
@@ -167,7 +170,7 @@ async function generatedRecipe(
 
 /**
  * Returns warnings about tracked files that look like secrets, which the image will contain, and about
- * submodules, which the image will not contain.
+ * submodules, whose files the image will not contain.
  */
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
@@ -186,7 +189,7 @@ function treeWarnings(files: readonly TrackedFile[]): string[] {
   ];
 }
 
-/** Returns whether a tracked file is a regular file: no link and no submodule. */
+/** Returns whether a tracked file is a regular file, that is, neither a symbolic link nor a submodule. */
 export function isRegularTrackedFile({ kind }: TrackedFile): boolean {
   return kind === "file" || kind === "program";
 }

@@ -1,22 +1,25 @@
 /**
- * The answers of an installed plugin's hook to two test calls: a command of swarm, which the hook should
- * approve, and another command, which it should not.
+ * The result of testing the hook of swarm's installed Claude Code plugin with two commands. The hook should
+ * approve the command of swarm, and leave the other command undecided.
  */
 export interface HookTestResult {
-  /** The path of the installed plugin's folder. */
+  /** The path of the folder in which swarm's plugin is installed. */
   readonly place: string;
   readonly isEnabled: boolean;
-  /** Whether the hook approves swarm's command. */
+  /** Whether the hook approves the command of swarm. */
   readonly approved: boolean;
-  /** Whether the hook leaves the other command undecided, so that Claude Code asks the user. */
+  /** Whether the hook leaves the other command undecided. Then Claude Code asks the user. */
   readonly refused: boolean;
-  /** The reason why the hook does not approve swarm's command; without meaning if `approved` is true. */
+  /** The reason why the hook does not approve the command of swarm; meaningless if `approved` is true. */
   readonly why: string;
 }
 
 export interface PluginReport {
   readonly folder: string;
-  /** Whether `claude` finds the plugin valid, and what `claude` prints; null if `claude` is not installed. */
+  /**
+   * The result of `claude plugin validate`: whether the plugin is valid, and the output. Null if `claude` is
+   * not installed.
+   */
   readonly claude: { readonly valid: boolean; readonly output: string } | null;
   readonly hook: HookTestResult;
 }
@@ -24,13 +27,13 @@ export interface PluginReport {
 export interface InstalledPlugin {
   readonly folder: string;
   readonly version: string;
-  /** The version text of the `claude` into which the plugin is installed. */
+  /** The output of `claude --version` of the Claude Code into which the plugin is installed. */
   readonly claude: string;
 }
 
-/** The program `claude` that is installed on this machine. */
+/** The program `claude` (Claude Code) that is installed on this machine. */
 export interface ClaudeProgram {
-  /** Returns the version of `claude`; null if no `claude` is installed. */
+  /** Returns the version of `claude`; null if `claude` is not installed. */
   version(): Promise<string | null>;
   run(args: readonly string[]): Promise<{ readonly exitCode: number; readonly output: string }>;
 }

@@ -1,4 +1,4 @@
-/** A file as a commit stores it. */
+/** A file in a commit. */
 export interface TrackedFile {
   readonly path: string;
   /** The ID of the blob that holds the file's content. */
@@ -6,9 +6,9 @@ export interface TrackedFile {
   readonly kind: "file" | "program" | "link" | "submodule";
 }
 
-/** Reads commits from git's objects, so that uncommitted changes in the working tree have no effect. */
+/** Reads commits from git's objects, not from the working tree, so uncommitted changes have no effect. */
 export interface CommitReader {
-  /** Returns the commit of HEAD; null before the first commit. */
+  /** Returns the ID of the HEAD commit; null if the repository has no commit yet. */
   head(): Promise<string | null>;
   files(commit: string): Promise<TrackedFile[]>;
   /** Returns the contents of the blobs with these IDs, in the order of the IDs. */
@@ -16,8 +16,9 @@ export interface CommitReader {
   /** Whether the repository is a shallow clone. */
   isShallow(): Promise<boolean>;
   /**
-   * Writes a bundle of a commit and its whole history, with the ref `refs/heads/<branch>`. If `without` is
-   * given, the bundle omits that commit and its history. Disposing the result deletes the bundle.
+   * Writes a git bundle of a commit and its history, with the ref `refs/heads/<branch>`. If `without` is
+   * given, the bundle leaves out the commit `without` and its history. Disposing the result deletes the
+   * bundle file.
    */
   bundle(
     commit: string,

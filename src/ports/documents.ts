@@ -3,16 +3,13 @@ import type { TaskFile } from "../domain/generated/tasks.ts";
 import type { SourceLocation } from "../domain/place.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 
-/** A validated document from outside the program, with the positions of its values for error messages. */
+/** A validated document from a file, with the line and column of each value for error messages. */
 export interface LocatedDocument<Document> {
   readonly document: Document;
   readonly locationOf: (pointer: string) => SourceLocation;
 }
 
-/**
- * Parsers of all files that users or earlier runs of swarm wrote. They validate: a result really has its
- * declared type.
- */
+/** Parses and validates the files that a user or an earlier run of swarm wrote. */
 export interface DocumentParsers {
   parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>>;
   parseSettings(bytes: Uint8Array, file: string): Promise<LocatedDocument<SettingsFile>>;

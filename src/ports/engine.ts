@@ -6,13 +6,16 @@ import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
 
-/** An endpoint where a container engine might answer, and the source from which swarm knows the endpoint. */
+/**
+ * An endpoint at which a container engine might answer. `origin` names the source of the endpoint, such as an
+ * environment variable.
+ */
 export interface EngineCandidate {
   readonly origin: string;
   readonly endpoint: string;
 }
 
-/** The facts that a container engine reports about itself. */
+/** The properties that a container engine reports about itself. */
 export interface EngineInfo {
   readonly endpoint: string;
   readonly id: string;
@@ -26,7 +29,7 @@ export interface EngineInfo {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly builder: "buildkit" | "classic";
-  /** The system-call filter that the engine applies to containers without a filter of their own. */
+  /** The system-call filter (seccomp profile) that the engine applies to a container by default. */
   readonly filter: EngineSystemCallFilter;
 }
 
@@ -38,7 +41,7 @@ export interface LabelledContainer {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A sandbox of any project or user that is running or paused. */
+/** A running or paused sandbox of any project and any user. */
 export interface SandboxInUse {
   readonly labels: Readonly<Record<string, string>>;
   /** The sandbox's memory limit in bytes. */
@@ -51,37 +54,46 @@ export interface LabelledVolume {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The worktree of a project to which a request to the engine is limited. */
+/** The project and the worktree to whose containers or volumes a listing is limited. */
 export interface EngineScope {
   readonly projectId: string;
   readonly worktree: string;
 }
 
-/** A container engine such as Docker or Podman, before swarm loads its client library. */
+/**
+ * A client of a container engine such as Docker or Podman. Its methods other than `open` work without the
+ * engine's client library, which takes long to load.
+ */
 export interface ContainerEngine {
   readonly endpoint: string;
-  /** Returns what the engine reports about itself; throws ENGINE_UNREACHABLE if no engine answers. */
+  /**
+   * Returns the properties that the engine reports about itself; throws ENGINE_UNREACHABLE if no engine
+   * answers.
+   */
   info(signal?: AbortSignal): Promise<EngineInfo>;
-  /** Lists the containers of one worktree, in a single request. */
+  /** Lists the containers of one worktree with a single request to the engine. */
   listContainers(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
   /** Lists the running and paused sandboxes of all projects and users. */
   listSandboxesInUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
   /** Lists the volumes of one worktree. */
   volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /**
-   * Measures a runtime: runs the probe in a container that is configured like a worker's, and removes the
-   * container.
+   * Measures the isolation of a runtime: runs a probe in a container that is configured like a worker's
+   * container, and removes the container.
    */
   probe(runtime: string, signal?: AbortSignal): Promise<Probe>;
-  /** Lists the components that the engine reports, with their versions. */
+  /** Lists the engine's components, such as containerd and runc, with their versions. */
   listComponents(signal?: AbortSignal): Promise<EngineComponent[]>;
-  /** Tests whether the engine can connect to an image registry. */
+  /** Returns whether the engine can connect to an image registry. */
   reachesRegistry(signal?: AbortSignal): Promise<boolean>;
-  /** Connects to the engine. The client library loads only now, because loading takes long. */
+  /**
+   * Connects to the engine. Loads the client library now, because loading takes long and most commands do not
+   * need it.
+   */
   open(signal?: AbortSignal): Promise<ConnectedEngine>;
 }
 
-/** The containers, images, networks and volumes of an engine to which swarm is connected. */
+/** Access to the containers, images, networks and volumes of an engine to which swarm is connected. */
 export interface ConnectedEngine {
   readonly containers: Containers;
   readonly images: Images;
@@ -89,14 +101,14 @@ export interface ConnectedEngine {
   readonly volumes: Volumes;
 }
 
-/** A candidate endpoint after swarm tried to reach an engine there. */
+/** The result of trying to reach a container engine at a candidate endpoint. */
 export interface TriedCandidate extends EngineCandidate {
-  /** The reason why swarm does not use the candidate; null if an engine answered there. */
+  /** The reason why swarm does not use this endpoint; null if an engine answered. */
   readonly refused: string | null;
   readonly info: EngineInfo | null;
 }
 
-/** The names of the labels by which swarm finds its containers, volumes and images again. */
+/** The names of the labels that swarm sets on its containers, volumes and images to find them again. */
 export const labels = {
   sandbox: "org.aimi.sandbox",
   project: "org.aimi.project",
@@ -105,23 +117,24 @@ export const labels = {
   taskFile: "org.aimi.task-file",
   role: "org.aimi.role",
   attempt: "org.aimi.attempt",
-  /** The ID of a sandbox that the user made with `swarm sandbox` or the library. */
+  /** The ID of a sandbox that the user created with `swarm sandbox` or with the library. */
   sandboxId: "org.aimi.sandbox-id",
   /**
-   * The isolation level that swarm measured for the sandbox's runtime. The next label has the runtime's name.
+   * The isolation level that swarm measured for the sandbox's runtime. The label `runtime` has the runtime's
+   * name.
    */
   isolation: "org.aimi.isolation",
   runtime: "org.aimi.runtime",
   workdir: "org.aimi.workdir",
-  /** The checksum of the adapter that the image contains. */
+  /** The checksum of the adapter program that the image contains. */
   adapter: "org.aimi.adapter",
   /** The checksum of all inputs from which swarm built the image. */
   checksum: "org.aimi.checksum",
   /**
-   * The key with which swarm finds an up-to-date image without planning a new one: a checksum of the inputs
-   * that are quick to read.
+   * The key by which swarm quickly finds an up-to-date image: a checksum of those build inputs that are quick
+   * to read.
    */
   quickKey: "org.aimi.quick-key",
-  /** The inputs from which swarm built the image, each with its checksum, as JSON. */
+  /** The names and the checksums of the inputs from which swarm built the image, as JSON. */
   inputs: "org.aimi.inputs",
 } as const;

@@ -2,7 +2,7 @@ import type { KeptEvent } from "../domain/generated/event.ts";
 
 export type { KeptEvent };
 
-/** An event to log: a decision or an action of the owner, with the facts behind it. */
+/** An event to log: a decision or an action of the owner, with its details. */
 export interface EventToLog {
   readonly event: string;
   readonly worker?: string;
@@ -15,20 +15,17 @@ export interface EventToLog {
  */
 export interface EventLog extends EventReader, AsyncDisposable {
   /**
-   * Queues an event for writing. Returns at once and never throws. Events reach the file in the order of the
-   * calls.
+   * Queues an event for writing to the log file, in the order of the calls. Returns at once and never throws.
    */
   add(event: EventToLog): void;
-  /** Resolves when every queued event is in the file, or could not be written. */
+  /** Resolves when every queued event has been written to the log file or has failed to be written. */
   flush(): Promise<void>;
 }
 
-/** Reads the event log. Another process may write to the log at the same time. */
+/** Reads the event log, even while another process writes to it. */
 export interface EventReader {
-  /** Yields all events that are in the log, the oldest first. */
+  /** Yields all events in the log, oldest first. */
   read(): AsyncIterable<KeptEvent>;
-  /**
-   * Yields all events that are in the log, then new events as the owner writes them, until the signal aborts.
-   */
+  /** Yields all events in the log, then each new event that the owner writes, until the signal aborts. */
   follow(signal: AbortSignal): AsyncIterable<KeptEvent>;
 }

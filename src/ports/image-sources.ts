@@ -1,24 +1,24 @@
-/** Access to the files of this machine from which swarm builds images. */
+/** Access to the files on this machine from which swarm builds images. */
 export interface ImageSources {
   /**
-   * Reads a file that comes with swarm: `base.Dockerfile`, `project.Dockerfile.template`, `adapter` or
-   * `gateway`.
+   * Reads a file of swarm's installation: `base.Dockerfile`, `project.Dockerfile.template`, or the start
+   * script `adapter` or `gateway`.
    */
   readImageFile(name: string): Promise<Uint8Array>;
-  /** Reads the adapter, bundled into one file. */
+  /** Reads the adapter program, bundled into one JavaScript file. */
   readAdapter(): Promise<Uint8Array>;
-  /** Reads the gateway, bundled into one file. */
+  /** Reads the gateway program, bundled into one JavaScript file. */
   readGateway(): Promise<Uint8Array>;
   /**
-   * Returns the certificates that this machine trusts in addition to the public ones, as one PEM text each.
+   * Returns the CA certificates that this machine trusts in addition to the public ones, each as a PEM text.
    */
   readCertificates(): Promise<string[]>;
   /**
-   * Downloads a package from npm's registry unless the cache has the package; returns the path of the
-   * package's archive.
+   * Returns the path of an npm package's archive. Downloads the archive from npm's registry unless the cache
+   * contains it.
    */
   download(name: string, version: string, signal?: AbortSignal): Promise<string>;
-  /** Assembles a minimal Debian file system from packages; returns it as a tar stream. */
+  /** Assembles a minimal Debian root filesystem from Debian packages; returns it as a tar stream. */
   makeRootFilesystem(
     release: string,
     onStep: (step: string) => void,

@@ -1,4 +1,4 @@
-/** The facts about an image that the engine has. */
+/** The properties of an image in the engine. */
 export interface ImageFacts {
   readonly id: string;
   readonly tags: readonly string[];
@@ -8,7 +8,7 @@ export interface ImageFacts {
 }
 
 export interface ImageBuildSpec {
-  /** A tar stream with the `Dockerfile` and all files that it copies. */
+  /** The Docker build context: a tar stream with the `Dockerfile` and all files that it copies. */
   readonly context: AsyncIterable<Uint8Array>;
   readonly tags: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
@@ -16,7 +16,7 @@ export interface ImageBuildSpec {
   readonly builder: "buildkit" | "classic";
   /** Whether the build steps may use the network. */
   readonly network: boolean;
-  /** Whether the build ignores the engine's cache of earlier builds. */
+  /** Whether the build ignores the engine's build cache. */
   readonly fresh: boolean;
 }
 
@@ -26,9 +26,9 @@ export type ImageBuildEvent =
   | { readonly kind: "done"; readonly step: string; readonly ms: number; readonly cached: boolean }
   | { readonly kind: "output"; readonly text: string };
 
-/** The images of an engine. */
+/** Manages the images of an engine. */
 export interface Images {
-  /** Finds an image by reference or ID; null if the engine has none. */
+  /** Returns an image by reference or ID; null if the engine does not have the image. */
   find(reference: string, signal?: AbortSignal): Promise<ImageFacts | null>;
   list(labels: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<ImageFacts[]>;
   /** Imports a tar stream of a root file system as an image; returns the image's ID. */
@@ -47,7 +47,7 @@ export interface Images {
   tag(reference: string, tag: string, signal?: AbortSignal): Promise<void>;
   /**
    * Removes an image, or only the tag if `reference` is one of several tags. Returns false if a container
-   * still uses the image; otherwise true, even if the image did not exist.
+   * uses the image, and true if the image is removed or did not exist.
    */
   remove(reference: string, signal?: AbortSignal): Promise<boolean>;
 }

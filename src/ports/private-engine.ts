@@ -11,26 +11,26 @@ export interface PrivateEngineStatus {
 }
 
 export interface EngineStartOptions {
-  /** Whether the start may install missing Debian packages. */
+  /** Whether swarm may install missing Debian packages before it starts the engine. */
   readonly mayInstall: boolean;
   readonly onStep: (step: string) => void;
-  /** Whether to move the engine's data aside and start with an empty engine. */
+  /** Whether to move the engine's data folder aside and start with empty data. */
   readonly reset: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * A container engine that belongs to this user alone and is independent of all other engines on the machine.
+ * A container engine that swarm runs for this user alone, independent of all other engines on the machine.
  */
 export interface PrivateEngine {
   status(): Promise<PrivateEngineStatus>;
   /**
-   * Returns the packages that a start would install; empty if the engine runs already or cannot run on this
-   * machine.
+   * Returns the Debian packages that `start` would install. The result is empty if the engine is running or
+   * cannot run on this machine.
    */
   missingPackages(): Promise<readonly string[]>;
   /** Starts the engine, unless it is running. */
   start(options: EngineStartOptions): Promise<PrivateEngineStatus>;
-  /** Stops the engine and removes its network; does nothing if the engine is not running. */
+  /** Stops the engine and removes its network bridge; does nothing if the engine is not running. */
   stop(options: { readonly onStep: (step: string) => void }): Promise<PrivateEngineStatus>;
 }

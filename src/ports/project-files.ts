@@ -1,8 +1,8 @@
 import type { LedgerLine } from "../domain/ledger.ts";
 
-/** The content of a file, with its checksum. */
+/** The content of a file, with its paths and its checksum. */
 export interface FileContent {
-  /** The file's path as users type it. */
+  /** The path of the file, as messages show it to the user. */
   readonly path: string;
   /** The file's path with symbolic links resolved. */
   readonly realPath: string;
@@ -10,63 +10,66 @@ export interface FileContent {
   readonly bytes: Uint8Array;
 }
 
-/** The content of a task file, with its name inside the task folder. */
+/** The content of a task file, with the file's name in the task folder. */
 export interface TaskFileContent extends FileContent {
   readonly fileName: string;
 }
 
 /** The folder `.aimi/tasks` of one worktree. */
 export interface TaskFolder {
-  /**
-   * Lists the names of task files, newest first. `ignored` has the task files whose names contain forbidden
-   * characters.
-   */
+  /** Lists the names of task files, newest first. `ignored` contains the names with forbidden characters. */
   list(): Promise<{ fileNames: string[]; ignored: string[] }>;
-  /** Reads a task file, given its name or path. Throws if symbolic links lead out of the task folder. */
+  /**
+   * Reads a task file by its name or path. Throws if the file, after resolving symbolic links, is not in the
+   * task folder.
+   */
   read(file: string): Promise<TaskFileContent>;
 }
 
 /**
- * The ledger, a file in the git folder that records which task files were completed or failed. The ledger
- * identifies a task file by the checksum of its content.
+ * The ledger, a file in the git folder that records which task files swarm has completed or failed. The
+ * ledger identifies a task file by the checksum of its content.
  */
 export interface LedgerFile {
   read(): Promise<LedgerLine[]>;
-  /** Appends lines and resolves when they are on the disk. */
+  /** Appends lines to the ledger. Resolves when the lines are on the disk. */
   add(lines: readonly LedgerLine[]): Promise<void>;
 }
 
 /**
- * The list of files that this user trusts. A file counts as trusted only while its path and content stay the
- * same.
+ * The list of files that this user has trusted. A file that has since been moved or changed is not trusted.
  */
 export interface TrustFile {
   isTrusted(realPath: string, sha256: string): Promise<boolean>;
   trust(files: readonly { readonly realPath: string; readonly sha256: string }[]): Promise<void>;
 }
 
-/** Queries to git about a worktree. */
+/** Git queries about a worktree. */
 export interface GitQueries {
   version(): Promise<string | null>;
-  /** Returns the commit of HEAD; null before the first commit. */
+  /** Returns the ID of the HEAD commit; null if the repository has no commit yet. */
   head(): Promise<string | null>;
-  /** Returns the author that git would record for a commit in this worktree. */
+  /**
+   * Returns the name and the email address that git would record as the author of a new commit in this
+   * worktree.
+   */
   user(): Promise<{ readonly name: string; readonly email: string }>;
   branches(): Promise<string[]>;
   remotes(): Promise<string[]>;
   /**
-   * Counts tracked and untracked files that differ from HEAD. Task files, settings and swarm's own files do
-   * not count.
+   * Returns the number of tracked and untracked files that differ from HEAD. Does not count task files,
+   * settings and swarm's own files.
    */
   changedFiles(): Promise<number>;
 }
 
-/** Creates or extends small files of the project without ever overwriting them. */
+/** Creates small project files, or appends lines to them. Never overwrites content. */
 export interface ProjectFileWriter {
-  /** Writes a new file. If the path already exists, changes nothing and returns false. */
+  /** Writes a new file and returns true. If the path already exists, changes nothing and returns false. */
   writeIfAbsent(path: string, content: string): Promise<boolean>;
   /**
-   * Appends each of the lines that the text file does not contain yet. Returns whether any line was appended.
+   * Appends those of the given lines that the text file does not yet contain. Returns whether it appended any
+   * line.
    */
   addMissingLines(path: string, lines: readonly string[]): Promise<boolean>;
 }

@@ -3,13 +3,13 @@ import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
 import type { OutputChunk } from "./containers.ts";
 import type { Lock } from "./lock.ts";
 
-/** A line of a sandbox's `events.log`. */
+/** An event to append as a line to a sandbox's `events.log`. */
 export interface SandboxEvent {
   readonly event: string;
   readonly [fact: string]: unknown;
 }
 
-/** The entry that stays on disk after a sandbox is destroyed. */
+/** The entry about a destroyed sandbox, which stays in `destroyed.ndjson`. */
 export interface DestroyedSandbox {
   readonly id: string;
   readonly sandbox: string;
@@ -20,7 +20,8 @@ export interface DestroyedSandbox {
 
 export interface InputFile {
   /**
-   * The input file's path relative to the folder in which the user ran the command, with `/` as separator.
+   * The input file's path relative to the folder in which the user ran the command, with `/` as the
+   * separator.
    */
   readonly path: string;
   /** The input file's absolute path on this machine, with symbolic links resolved. */
@@ -29,65 +30,74 @@ export interface InputFile {
 
 /** The files that swarm collected from a sandbox into `outputs/` on the host. */
 export interface CollectedOutputs {
-  /** The names of the first collected files, in alphabetical order. `more` counts the rest. */
+  /** The paths of the first collected files, in alphabetical order. `more` is the number of further files. */
   readonly files: readonly string[];
   readonly more: number;
-  /** The output paths that the user expected, but that swarm did not collect. */
+  /** The output paths that the spec expects, but that swarm did not find. */
   readonly missing: readonly string[];
 }
 
-/** A log that stores the output of a task in order, up to a limit per stream. */
+/** A log of a task's stdout and stderr, in order, up to a maximum size per stream. */
 export interface OutputLog extends AsyncDisposable {
   write(chunk: OutputChunk): Promise<void>;
-  /** Whether the log dropped output beyond the limit. */
+  /** Whether the log dropped output beyond its maximum size. */
   readonly isCut: boolean;
 }
 
-/** The folder `.aimi/sandboxes/`: one folder per sandbox, and one line in a file per destroyed sandbox. */
+/**
+ * Access to `.aimi/sandboxes/`, which has a folder for each sandbox and a file with a line for each destroyed
+ * sandbox.
+ */
 export interface SandboxFolders {
-  /** The path of `.aimi/sandboxes/`, for messages. */
+  /** The path of `.aimi/sandboxes/`, to show in messages. */
   readonly root: string;
-  /** Lists the valid records, newest first. `unreadable` has an error message for each invalid record. */
+  /**
+   * Reads the records of all sandboxes. Returns the valid records, newest first, and in `unreadable` an error
+   * message for each invalid one.
+   */
   list(): Promise<{ readonly records: SandboxRecord[]; readonly unreadable: string[] }>;
-  /** Reads a sandbox's record; null if it is missing or invalid. */
+  /**
+   * Reads a sandbox's record; null if the sandbox has none. Throws if the record is invalid, or if swarm did
+   * not write it for this user.
+   */
   read(id: string): Promise<SandboxRecord | null>;
   /**
-   * Creates the folder of a new sandbox, with the spec and copies of the inputs. Throws if the folder exists.
+   * Creates a new sandbox's folder, with the sandbox's spec and copies of the input files. Throws if the
+   * folder already exists.
    */
   make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
   logEvent(id: string, event: SandboxEvent): Promise<void>;
-  /** Empties and opens the output logs of a sandbox for a new task. */
+  /** Empties a sandbox's output logs for a new task, and opens them. */
   openOutput(id: string): Promise<OutputLog>;
-  /** Reads the stored output of the sandbox's last task, in its original order. */
+  /** Reads the stored stdout and stderr of the sandbox's last task, in the order of their writing. */
   readOutput(
     id: string,
     options: { readonly follow: boolean },
     signal?: AbortSignal,
   ): AsyncIterable<OutputChunk>;
   writeSummary(summary: SandboxSummary): Promise<void>;
-  /** Returns the path of an entry in the sandbox's folder. */
+  /** Returns the path of the file or folder `name` in the sandbox's folder. */
   pathFor(id: string, name: string): string;
   /**
-   * Replaces `work/` by the folder `collected`. `replaceOutputs` replaces `outputs/`, but keeps the logs in
-   * `outputs/`.
+   * Replaces the folder `work/` of the sandbox by the folder `collected`. `replaceOutputs` replaces
+   * `outputs/` in this way, but keeps the logs in it.
    */
   replaceWork(id: string, collected: string): Promise<void>;
   replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
   /**
-   * Records on disk that a process is destroying the sandbox, so that other processes know why the container
-   * ends. Disposing deletes this record.
+   * Marks the sandbox on disk as being destroyed, so that other processes know why its container ends.
+   * Disposing removes the mark.
    */
   markDestroying(id: string): Promise<AsyncDisposable>;
   isBeingDestroyed(id: string): Promise<boolean>;
   addDestroyed(line: DestroyedSandbox): Promise<void>;
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
-  /**
-   * Removes the copies of the inputs and of the working folder. With `everything`, removes the sandbox's
-   * whole folder.
-   */
+  /** Removes `inputs/` and `work/` from the sandbox's folder. With `everything`, removes the whole folder. */
   clear(id: string, options: { readonly everything: boolean }): Promise<void>;
   lockOf(id: string): Promise<Lock>;
-  /** Finds the files that match the globs, below the folder in which the user ran the command. */
+  /**
+   * Finds the input files that match the glob patterns, below the folder in which the user ran the command.
+   */
   findInputs(patterns: readonly string[]): Promise<InputFile[]>;
 }

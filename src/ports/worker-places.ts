@@ -9,41 +9,47 @@ export interface WorkerToConnect {
   readonly attempt: number;
   /** The IDs of all stories of the task. */
   readonly storyIds: readonly string[];
-  /** The IDs of the stories that earlier attempts completed. */
+  /** The IDs of the stories that the worker completed in earlier attempts. */
   readonly completedStoryIds: readonly string[];
   readonly request: TaskRequestPayload;
-  /** Returns environment variables for the agent. Called at each connection. */
+  /**
+   * Returns the environment variables that the adapter sets for the agent. Called at each connection to the
+   * adapter.
+   */
   readonly environment: () => Readonly<Record<string, string>> | null;
 }
 
 /**
- * The host's channel to a swarm's workers: conversations with adapters, journals, and files that adapters
- * store.
+ * The host's access to a swarm's workers: conversations with their adapters, the host's journals of received
+ * messages, and files in their containers.
  */
 export interface WorkerChannel {
-  /** Opens the host's journal of an attempt and connects to the attempt's adapter. Disposing closes both. */
+  /**
+   * Connects to the adapter of a worker's attempt, and opens the host's journal of the messages that it
+   * receives in this attempt. Disposing closes both.
+   */
   connect(worker: WorkerToConnect, signal: AbortSignal): Promise<Conversation>;
-  /** Reads the host's journal of an attempt from the beginning. */
+  /** Reads the host's journal of the messages that it received in a worker's attempt, from the beginning. */
   readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
-  /** Reads a file that an adapter stored in the worker's container. */
+  /** Reads a file that the adapter stored in the worker's container, such as a bundle. */
   readFile(
     file: { readonly containerId: string; readonly path: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): AsyncIterable<Uint8Array>;
   /**
-   * Copies a bundle of the repository into a container that has not started, to the path where the adapter
-   * expects it.
+   * Copies a git bundle of the repository into a worker's container that has not started yet, to the path
+   * where the adapter expects the bundle.
    */
   copyBundle(containerId: string, file: string, signal: AbortSignal): Promise<void>;
   /**
-   * Returns the task request that the host stored for an attempt. Later edits of the task file or other flags
-   * do not change this request.
+   * Returns the task request that the host stored for a worker's attempt. Later changes of the task file or
+   * of flags do not affect this request.
    */
   findRequest(worker: {
     readonly slug: string;
     readonly attempt: number;
   }): Promise<TaskRequestPayload | null>;
-  /** Returns the user's request to rework a story in this attempt; null if there is none. */
+  /** Returns the user's request to rework a story in this attempt of the worker; null if there is none. */
   findRework(worker: {
     readonly slug: string;
     readonly attempt: number;
@@ -52,7 +58,7 @@ export interface WorkerChannel {
     worker: { readonly slug: string; readonly attempt: number },
     takenUp: StoredReworkRequest,
   ): Promise<void>;
-  /** Writes the request of an attempt atomically. */
+  /** Atomically writes the task request, which tells the adapter what to do in this attempt of the worker. */
   storeRequest(
     worker: { readonly slug: string; readonly attempt: number },
     request: TaskRequestPayload,

@@ -10,7 +10,7 @@ import {
 } from "./run-command.ts";
 import { defaultMaxOutputLength } from "./sandbox-defaults.ts";
 
-/** The container of a worker, in which a user opens a shell or runs a command. */
+/** A worker's container, in which the user opens a shell or runs a command. */
 export interface AgentContainer {
   readonly containers: Pick<Containers, "exec" | "openTerminal" | "inspect">;
   readonly containerId: string;
@@ -18,56 +18,57 @@ export interface AgentContainer {
 
 const workspace = "/workspace";
 /**
- * The environment of programs that a user starts in a worker's container. HISTFILE is empty, so the shell
- * writes no history that the agent could read.
+ * The environment of the programs that the user starts in a worker's container. HISTFILE is empty, so that
+ * the shell saves no command history, which the agent could read.
  */
 const environment = { HOME: "/home/agent", USER: "agent", LOGNAME: "agent", HISTFILE: "" } as const;
 
 /**
- * A terminal in a worker's sandbox. Disposing of the session ends the processes that still run in the
- * terminal.
+ * A program in a terminal in a worker's container. Disposing the session kills the processes that still run
+ * in the terminal.
  */
 export interface AgentSession extends Omit<TerminalSession, "exit"> {
   /**
-   * Returns the exit code of the program in the terminal. Call this method after the output has ended. Throws
-   * if the engine does not know the exit code.
+   * Returns the exit code of the program in the terminal. Call this method only after `output` has ended.
+   * Throws if the engine does not know the exit code.
    */
   exitCode(): Promise<number>;
 }
 
 export interface AgentTerminal {
-  /** The program and its arguments. An empty list stands for a shell. */
+  /** The program to run and its arguments. If the list is empty, a shell runs. */
   readonly command: readonly string[];
-  /** The `TERM` of the user's terminal. */
+  /** The value of `TERM` in the user's own terminal. */
   readonly term: string;
   /** The shell's prompt (`PS1`). */
   readonly prompt: string;
 }
 
 /**
- * A command prefix that drops root's user, groups and capabilities, as the supervisor does for agents.
- * Starting the program as user 1000 through the engine is not enough:
+ * A command prefix that switches from root to the agent's user, without groups and capabilities, as the
+ * supervisor does for the agent. To let the engine start the program as user 1000 is not enough:
  * - on gVisor, the program would keep the container's capabilities
  * - on every runtime, the agent's user would own the terminal
  */
 const asAgent = ["/usr/bin/setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--"] as const;
 /**
- * A script that enters a folder and then runs a program: `sh -c <script> sh <folder> <program> <argument>…`.
- * It runs as the agent's user, because root may have no access to the folder.
+ * A shell script that changes to a folder and then runs a program: `sh -c <script> sh <folder> <program>
+ * <argument>…`. The script runs as the agent's user, because root without capabilities may not enter the
+ * folder.
  */
 const goTo = 'cd -- "$1" || exit 126; shift; exec "$@"';
 const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh", workspace];
 /**
- * The command that starts a shell: bash if present, else sh. The shell reads no startup files, because the
- * agent could have written them.
+ * The command that starts a shell: bash if the container has it, else sh. The shell reads no startup files,
+ * because the agent may have changed them.
  */
 const anyShell: readonly string[] = [
   ...["/bin/sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"],
 ];
 
 /**
- * Opens a terminal in the agent's workspace, as the agent's user. Runs the command in it, or a shell if the
- * command is empty.
+ * Opens a terminal in the agent's workspace folder, as the agent's user. The terminal runs the given command,
+ * or a shell if the command is empty.
  */
 export async function openAgentTerminal(
   { containers, containerId }: AgentContainer,
@@ -109,7 +110,7 @@ export async function openAgentTerminal(
   };
 }
 
-/** Runs a command in the agent's workspace, as the agent's user and without a terminal. */
+/** Runs a command in the agent's workspace folder, as the agent's user and without a terminal. */
 export async function runAsAgent(
   { containers, containerId }: AgentContainer,
   request: Pick<CommandRequest, "command" | "input" | "onOutput">,
@@ -128,8 +129,8 @@ export async function runAsAgent(
 }
 
 /**
- * Throws if a program started as the agent's user has more rights than the agent. Starts a test program to
- * find out: a runtime's name proves nothing, because the engine's operator chooses the name.
+ * Throws if a program that swarm starts as the agent's user would have more rights than the agent. Measures
+ * the rights with a test program, because the name of a runtime proves nothing.
  */
 async function refuseCapable(
   { containers, containerId }: AgentContainer,
@@ -153,8 +154,8 @@ async function refuseCapable(
 }
 
 /**
- * Checks the rights in the content of `/proc/<pid>/status`. Returns a message about the first excess right;
- * null if there is none.
+ * Checks a program's rights by the content of its `/proc/<pid>/status`. Returns a message about the first
+ * right that the agent does not have; null if there is none.
  */
 export function findExcessRights(status: string): string | null {
   const fieldOf = (name: string): string | null =>

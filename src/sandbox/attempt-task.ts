@@ -14,13 +14,13 @@ export type TaskOutcome =
 export interface TaskAttempt {
   readonly record: SandboxRecord;
   readonly command: readonly string[];
-  /** The paths of the sandbox's folders that are volumes. */
+  /** The paths in the container at which volumes are mounted. */
   readonly mounted: readonly string[];
   readonly log: OutputLog;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
   /**
-   * The key that identifies the task's program. If this process dies, another process can use the key to read
-   * the program's exit code.
+   * The key that identifies the task's program. If this process dies, another process reads the program's
+   * exit code with the key.
    */
   readonly key: string;
 }
@@ -30,7 +30,10 @@ const maxOutputBytes = 64 * 1024 * 1024;
 const shownOutput = 10_000;
 const stopAgainMs = 500;
 
-/** Runs a task's program, and beside it a watchdog for the limits that the engine does not enforce. */
+/**
+ * Runs a task's program in the sandbox's container. Meanwhile, watches the limits that the engine does not
+ * enforce.
+ */
 export async function attemptTask(
   { containers, containerId }: RunningSandbox,
   { record, command, mounted, key, log, onOutput }: TaskAttempt,
@@ -84,10 +87,7 @@ export async function attemptTask(
   }
 }
 
-/**
- * Stops a container. Retries, because the engine may be busy, until the container is stopped or the task has
- * ended.
- */
+/** Stops a container. If the engine fails to stop it, retries until the task has ended. */
 async function stopUntilDone(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -101,8 +101,8 @@ async function stopUntilDone(containers: Containers, id: string, signal: AbortSi
 }
 
 /**
- * Returns the command of the interpreter for a task file. For the runtime `image`, the command is empty: the
- * file's `#!` line names the interpreter.
+ * Returns the interpreter's command for a task file. For the runtime `image`, the command is empty, because
+ * the task file's `#!` line names the interpreter.
  */
 export function interpreterCommandFor(runtime: SandboxRecord["runtime"]): string[] {
   switch (runtime) {
@@ -118,8 +118,8 @@ export function interpreterCommandFor(runtime: SandboxRecord["runtime"]): string
 }
 
 /**
- * Returns how many processes in this container the kernel has killed for lack of memory. Engines report only
- * a kill of the container's main process.
+ * Returns how many processes in this container the kernel has killed because memory ran out. Engines report
+ * this only for a container's main process.
  */
 export async function countOomKills(
   { containers, containerId }: Pick<RunningSandbox, "containers" | "containerId">,

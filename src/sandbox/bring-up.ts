@@ -26,10 +26,13 @@ import { defaultTmpBytes, mainProcessUser } from "./sandbox-defaults.ts";
 
 export interface CreateFromSpecRequest {
   readonly spec: SandboxSpec;
-  /** The source text of the spec. It is stored with the sandbox. */
+  /** The spec's source text, of which swarm stores a copy in the sandbox's folder. */
   readonly specText: string;
   readonly allowed: readonly SandboxDanger["permission"][];
-  /** Whether the spec's time to live ends the sandbox. If not, only `destroy` ends the sandbox. */
+  /**
+   * Whether the sandbox ends after the spec's time to live. If not, only `swarm sandbox destroy` ends the
+   * sandbox.
+   */
   readonly autoDestroy: boolean;
 }
 
@@ -42,8 +45,8 @@ const undoMs = 30_000;
 const folders = ["inputs", "outputs", "task", "work"] as const;
 
 /**
- * Creates a sandbox from a spec. The container is created and filled, but not started. If a step fails, the
- * earlier steps are rolled back.
+ * Creates a sandbox from a spec: creates its container and copies the input files into it, but does not start
+ * it. If a step fails, undoes the earlier steps.
  */
 export async function createSandboxFromSpec(
   deps: CreateFromSpecDeps,
@@ -222,8 +225,8 @@ function containerSpecOf({
 }
 
 /**
- * Creates the sandbox's folders and copies the inputs. Root owns `inputs`, which is read-only; the sandbox's
- * user owns the other folders.
+ * Creates the sandbox's folders in its container, and copies the input files. Root owns the folder `inputs`,
+ * which is read-only; the sandbox's user owns the other folders.
  */
 async function fill(
   { containers }: ConnectedEngine,
@@ -274,15 +277,15 @@ function permissionWarnings({ permissions }: SandboxSpec): string[] {
   ];
 }
 
-/** Returns a warning if the sandbox's filter of system calls is weaker than the usual filter. */
+/** Returns a warning if the sandbox's system-call filter is weaker than swarm's default filter. */
 function filterWarnings(filter: SystemCallFilter, limits: ContainerLimits): string[] {
   const isUsual = filter.kind === "ours" ? limits.programs32Bit !== true : filter.isEnough;
   return isUsual ? [] : [`system calls of the sandbox: ${describeSystemCallFilter(filter, limits)}`];
 }
 
 /**
- * Removes a container and its volumes. Uses its own deadline instead of the caller's signal, which may be
- * aborted already.
+ * Removes a container and its volumes. Uses a timeout of its own, because the caller's signal may already be
+ * aborted.
  */
 async function removeAll(
   { engine }: CreateFromSpecDeps,

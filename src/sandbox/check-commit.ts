@@ -12,24 +12,24 @@ import { watchSandboxLimits } from "./watch-limits.ts";
 export interface CheckCommitDeps {
   readonly containers: Containers;
   readonly commits: Pick<CommitReader, "bundle">;
-  /** The tag of the project's image, from which the check's sandbox is created. */
+  /** The tag of the project's image, from which swarm creates the sandbox for the check. */
   readonly image: string;
-  /** The commit that is checked out in the image's workspace. */
+  /** The commit that is checked out in the image's workspace folder. */
   readonly imageCommit: string | null;
-  /** Returns whether the git history in the image's workspace contains a commit. */
+  /** Returns whether the given commit is in the git history of the image's workspace folder. */
   readonly isInImage: (commit: string) => Promise<boolean>;
   readonly runtime: string;
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
-  /** Called once, before the first command runs. */
+  /** Called once, when the sandbox has started and before the first command runs. */
   readonly onRunning: () => void;
 }
 
 export interface CheckToRun {
-  /** The container name of the check's sandbox. Two checks at the same time need different names. */
+  /** The name of the check's container. Concurrent checks need different names. */
   readonly name: string;
   readonly commit: string;
-  /** The shell commands to run one after the other. */
+  /** The shell commands to run, one after another. */
   readonly commands: readonly string[];
   /** The time limit of each command, in milliseconds. */
   readonly limitMs: number;
@@ -41,14 +41,14 @@ const outputLimit = 1_000_000;
 const shownLength = 2_000;
 const bundleFile = "aimi-check/commit.bundle";
 /**
- * The time in milliseconds by which the sandbox outlives the longest possible check. If swarm is killed, the
- * sandbox ends by itself after this time.
+ * The time in milliseconds for which the sandbox continues after the longest possible check. If swarm is
+ * killed, the sandbox then ends by itself.
  */
 const graceMs = 5 * 60_000;
 
 /**
- * A script that checks out the commit in the sandbox, as the agent's user. It disables git hooks, so that the
- * commit's files cannot make git start a program.
+ * A shell script that checks out the commit in the sandbox. It disables git hooks, so that files of the
+ * commit cannot make git run a program.
  */
 const checkOut = `
 set -eu
@@ -58,8 +58,8 @@ git -c core.hooksPath=/dev/null -c advice.detachedHead=false checkout --quiet --
 git clean -fdq`;
 
 /**
- * A script that kills the processes that a command left running. It spares process 1 and the `sleep` of the
- * sandbox, because the sandbox ends with them.
+ * A shell script that kills the processes that a check's command left running. It spares process 1 and the
+ * sandbox's `sleep`, because the sandbox would end with them.
  */
 const endOthers = `
 for folder in /proc/[0-9]*; do
@@ -70,8 +70,8 @@ done
 :`;
 
 /**
- * Runs commands on a commit in a new sandbox, which has no agent and no network. Removes the sandbox
- * afterwards.
+ * Checks out a commit in a new sandbox without an agent and without a network, and runs commands there.
+ * Removes the sandbox afterwards.
  */
 export async function checkCommit(
   deps: CheckCommitDeps,

@@ -1,15 +1,15 @@
 import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Throws if the arguments of a library call are invalid. */
+/** Throws if the arguments of a call to the library are invalid. */
 export type ArgumentCheck = (
   name: keyof Sandbox & keyof LibraryCall,
   said: Readonly<Record<string, unknown>>,
 ) => Promise<void>;
 
 /**
- * Wraps a sandbox so that each call first validates its arguments. A missing required argument is validated
- * as null, which is never valid.
+ * Wraps a sandbox so that each method validates its arguments first. A missing required argument counts as
+ * null, which is never valid.
  */
 export function addArgumentChecks(sandbox: Sandbox, check: ArgumentCheck): Sandbox {
   return {

@@ -8,26 +8,29 @@ import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { copyPathOutOfSandbox } from "./sandbox-files.ts";
 
 /**
- * The result of collecting a sandbox's files. Each list holds only its first entries; `more` counts the
- * entries that are not listed.
+ * The result of copying a sandbox's files to this machine. Each list is truncated; `more` counts the entries
+ * that a list leaves out.
  */
 export interface CollectedFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
   /**
-   * The paths that swarm never copies out of a sandbox, each with the reason: links, devices and unprintable
-   * names.
+   * The skipped paths, each with the reason: swarm never copies links, devices and unprintable names out of a
+   * sandbox.
    */
   readonly leftOut: readonly string[];
   /**
-   * The paths of files and folders that could not be copied completely. The list may include `/work` or
-   * `/outputs` itself.
+   * The files and folders that swarm could not copy completely, each with the reason. The list may contain
+   * `/work` or `/outputs` itself.
    */
   readonly missed: readonly string[];
   readonly more: { readonly outputFiles: number; readonly leftOut: number; readonly missed: number };
-  /** The first paths whose only copy is still in the sandbox. */
+  /** The first paths that swarm could not copy, so that the only copy is still in the sandbox. */
   readonly stillInside: readonly string[];
-  /** The first entry of `missed` below `/outputs`, and the number of such entries; null if there are none. */
+  /**
+   * The first file or folder in `/outputs` that swarm could not copy completely, and their number; null if
+   * there are none.
+   */
   readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
@@ -37,8 +40,8 @@ const maxMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
 /**
- * Copies `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. If a folder cannot be
- * read at all, its earlier copy stays.
+ * Copies the folders `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. If a
+ * folder cannot be read at all, the previous copy of it stays.
  */
 export async function collectFiles(
   { folders }: Pick<ProjectSandboxDeps, "folders">,

@@ -11,14 +11,14 @@ import { copyFilesIntoSandbox, copyPathOutOfSandbox } from "./sandbox-files.ts";
 import { ensureSandboxRuns, findSandbox } from "./use-sandbox.ts";
 
 export interface CopyRequest {
-  /** The source: a path on this machine, or `sandbox:/path`. */
+  /** The path of the source: a path on this machine, or `<sandbox>:<path>`. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Copies files between this machine and a sandbox. Exactly one of the two paths names a sandbox, and that
- * decides the direction.
+ * Copies files from this machine to a sandbox, or from a sandbox to this machine. Exactly one of the two
+ * paths must name a sandbox.
  */
 export async function copyFiles(
   deps: ProjectSandboxDeps,
@@ -59,8 +59,8 @@ export async function copyFiles(
 }
 
 /**
- * Resolves the symbolic links in a path that the user typed. Throws if a link in the working folder leads out
- * of that folder, because an agent could have made the link.
+ * Resolves the symbolic links in a path that the user typed. Throws if the path is in the working folder, but
+ * a symbolic link leads out of it: an agent may have made the link.
  */
 async function resolveLocal(folder: string, named: string): Promise<string> {
   const path = resolve(folder, named);
@@ -74,8 +74,8 @@ async function resolveLocal(folder: string, named: string): Promise<string> {
 }
 
 /**
- * Resolves the symbolic links in a path. If the path does not exist yet, resolves its nearest existing parent
- * folder.
+ * Resolves the symbolic links in a path. If the path does not exist, resolves the links in the nearest parent
+ * folder that exists.
  */
 async function nearestRealPath(path: string): Promise<string> {
   try {
@@ -106,8 +106,8 @@ async function isFolderIn(
 }
 
 /**
- * Returns the destination of a copy: `to/name` if `to` is a folder, else `to`. Throws if the destination
- * exists: a copy never overwrites the user's files.
+ * Returns the destination path of a copy: `to/name` if `to` is a folder, else `to`. Throws if the destination
+ * already exists, because swarm never overwrites the user's files.
  */
 async function freePath(to: string, name: string): Promise<string> {
   const stats = await stat(to).catch(() => null);

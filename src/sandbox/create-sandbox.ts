@@ -20,29 +20,29 @@ import {
   mainProcessUser,
 } from "./sandbox-defaults.ts";
 
-/** The options of a new sandbox. Each option has a default. */
+/** The options for creating a sandbox. Every option has a default. */
 export interface SandboxOptions {
   /**
-   * The image, which the engine pulls if it is missing. The image must have a C library, `sh`, `sleep`, `tar`
-   * and the usual file programs, such as `cat`, `head` and `mv`.
+   * The image of the sandbox, which swarm pulls if the engine does not have it. The image must contain a C
+   * library, `sh`, `sleep`, `tar` and common file programs, such as `cat`, `head` and `mv`.
    */
   readonly image?: string;
-  /** The part of the container's name before the id. */
+  /** The prefix of the container's name; the sandbox's ID follows. */
   readonly prefix?: string;
   readonly workdir?: string;
-  /** The default time limit of a command, in milliseconds. */
+  /** The default time limit of each command in the sandbox, in milliseconds. */
   readonly commandTimeoutMs?: number;
-  /** The maximum number of characters to keep of each output stream of a command. */
+  /** The default maximum number of characters to keep of a command's stdout, and of its stderr. */
   readonly outputLimit?: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** The network of the sandbox; the default is `none`. */
+  /** The sandbox's network; `none` by default. `bridge` gives the sandbox internet access. */
   readonly network?: "none" | "bridge";
   readonly isolation?: "auto" | IsolationLevel;
   readonly limits?: Partial<ContainerLimits>;
   readonly readOnlyRoot?: boolean;
   /**
-   * The time to live in milliseconds, counted from the sandbox's start. Then the sandbox ends, even if
-   * commands still run.
+   * The time to live of the sandbox in milliseconds, counted from its start. Afterwards, the sandbox ends,
+   * even if commands are still running.
    */
   readonly ttlMs?: number;
   readonly labels?: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ const defaultTtlMs = 6 * 60 * 60_000;
 const undoMs = 30_000;
 const neededPrograms: readonly string[] = ["tar", "cat", "head", "wc", "mkdir", "mv", "dirname", "basename"];
 
-/** Creates a sandbox and starts it. The caller must end the sandbox, with `await using` or `destroy`. */
+/** Creates a sandbox and starts it. The caller must destroy the sandbox, with `await using` or `destroy`. */
 export async function createSandbox(
   deps: CreateSandboxDeps,
   options: SandboxOptions = {},
@@ -92,8 +92,8 @@ export async function createSandbox(
 }
 
 /**
- * Creates the working folder if it is missing, with the sandbox's user as its owner. The engine would create
- * the folder with root as its owner.
+ * Creates the sandbox's working folder if the image does not contain it. The sandbox's user owns the folder;
+ * if the engine created it, root would own it.
  */
 async function makeWorkdir(
   containers: Containers,
@@ -113,7 +113,10 @@ async function makeWorkdir(
   }
 }
 
-/** Starts a container. Throws IMAGE_UNSUITABLE if the image lacks programs that swarm needs. */
+/**
+ * Starts a sandbox's container. Throws IMAGE_UNSUITABLE if the image does not contain a program that swarm
+ * needs, such as `tar`.
+ */
 export async function startIfImageSuitable(
   containers: Containers,
   { id, image }: { readonly id: string; readonly image: string },
@@ -194,8 +197,8 @@ function containerSpecOf(
 }
 
 /**
- * Returns the command of the container's main process: a sleep that lasts for the time to live. The container
- * ends with the sleep, even if no swarm process runs. No program in the sandbox can prevent that.
+ * Returns the command of a sandbox's main process: a `sleep` for the time to live. When the `sleep` ends, the
+ * container ends, even if no swarm process is running. No program in the sandbox can prevent this.
  */
 export function sleepCommand(ttlMs: number | null): string[] {
   return ["sleep", ttlMs === null ? "infinity" : String(Math.ceil(ttlMs / 1000))];

@@ -10,8 +10,8 @@ import { removeContainerAndVolumes } from "./settle-sandbox.ts";
 const destroyMs = 60_000;
 
 /**
- * Destroys a sandbox: collects its outputs, removes its container and volumes, and records its end. With
- * `purge`, deletes the outputs instead of collecting them.
+ * Destroys a sandbox: copies its outputs to this machine, removes its container and volumes, and records its
+ * end. With `purge`, copies no outputs and deletes the sandbox's folder on this machine.
  */
 export async function destroySandbox(
   deps: ProjectSandboxDeps,
@@ -66,8 +66,8 @@ export async function destroySandbox(
 }
 
 /**
- * Acquires the sandbox's lock. If another process runs a task in the sandbox, stops the container first: then
- * that process records the task's end and releases the lock.
+ * Acquires the sandbox's lock. If another process holds the lock for a task, stops the container: then that
+ * process records the end of its task and releases the lock.
  */
 async function holdAgainstTasks(
   { folders }: ProjectSandboxDeps,

@@ -3,8 +3,8 @@ import type { ContainerEngine } from "../ports/engine.ts";
 import type { ImageFacts } from "../ports/images.ts";
 
 /**
- * Returns an image by its reference. Pulls a missing image, with one retry. Never pulls images that swarm
- * builds itself.
+ * Returns the image with this reference. If the engine does not have the image, pulls it, with one retry.
+ * Never pulls images that only swarm builds.
  */
 export async function ensureImage(
   engine: ContainerEngine,

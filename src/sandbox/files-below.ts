@@ -6,8 +6,8 @@ import { SwarmError } from "../domain/errors.ts";
 const owner = { uid: 1000, gid: 1000 };
 
 /**
- * Returns the archive entries for a file of this machine, or for a folder and its content. Leaves out
- * devices, and links, because a link could lead anywhere.
+ * Returns the tar entries for a file of this machine, or for a folder with its content. Leaves out devices,
+ * and also symbolic links in a folder, because a link could lead to any file.
  */
 export async function listArchiveEntries(from: string, name: string = basename(from)): Promise<PackedFile[]> {
   const top = await realpath(from).catch((error: NodeJS.ErrnoException) => {

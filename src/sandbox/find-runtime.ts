@@ -10,8 +10,8 @@ export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;
   readonly probes: ProbeCache;
   /**
-   * Returns the checksum of the adapter, which is the program that measures a runtime. The cache key includes
-   * this checksum, because another version of the adapter may measure other things.
+   * Returns the checksum of the adapter program, which measures the isolation of a runtime. The checksum is
+   * part of the cache key, because another version of the adapter may measure other properties.
    */
   readonly adapterId: () => Promise<string>;
 }
@@ -19,9 +19,9 @@ export interface FindRuntimeDeps {
 export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
 
 /**
- * Measures the runtimes in the order of preference, and returns the best one that isolates as strongly as
- * wanted. Throws ISOLATION_UNAVAILABLE with the measurements if no runtime does: swarm never falls back to
- * weaker isolation.
+ * Returns the best of the engine's runtimes that isolates at least as strongly as `wanted`, according to
+ * measurements. If there is none, throws ISOLATION_UNAVAILABLE with the measurements, and never uses a weaker
+ * runtime.
  */
 export async function findRuntime(
   deps: FindRuntimeDeps,

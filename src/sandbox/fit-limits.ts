@@ -2,8 +2,8 @@ import type { ContainerLimits } from "../ports/containers.ts";
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
- * Lowers the CPU and memory limits to what the engine's machine has. Callers pass only limits from settings
- * and defaults, because limits that a user sets for one sandbox stay unchanged.
+ * Reduces the CPU and memory limits to the CPUs and the memory of the engine's machine. Callers pass only
+ * limits from defaults or settings: limits that the user sets for one sandbox stay unchanged.
  */
 export function capLimitsToEngine(
   limits: ContainerLimits,

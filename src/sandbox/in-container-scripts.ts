@@ -1,14 +1,15 @@
 /**
- * Exit codes of the scripts in this file. They differ from the usual exit codes of the programs that the
- * scripts call.
+ * The exit codes by which the scripts in this file report their own errors. The programs that the scripts
+ * call do not normally exit with these codes.
  */
 export const scriptExitCodes = { missing: 44, wrongKind: 45, forbidden: 46 } as const;
 
 /**
- * A script that runs a program: `sh -c <script> sh <key> keep|forget <program> <argument>…`. While the
- * program runs, a file holds the script's process ID for `killCommandScript`; with `keep`, the file later
- * holds the exit code. The script reports a missing program in a message, because a program can also exit
- * with 127.
+ * A shell script that runs a program: `sh -c <script> sh <key> keep
+ * forget <program> <argument>…`.
+ * While the program runs, a file contains the script's process ID for `killCommandScript`. With `keep`, the
+ * file afterwards contains the exit code. If the program does not exist, the script prints a message, because
+ * exit code 127 alone can also come from the program.
  */
 export const runCommandScript = `
 key=$1; keep=$2; shift 2
@@ -33,8 +34,8 @@ rm -rf -- "$note"
 exit $code`;
 
 /**
- * A script that prints the state of a program that `runCommandScript` started: `sh -c <script> sh <key>`. The
- * output is `running` or `exit <code>`; it is empty if the state is unknown.
+ * A shell script that prints the state of a program that `runCommandScript` started: `sh -c <script> sh
+ * <key>`. The output is `running`, or `exit <code>`, or empty if the state is unknown.
  */
 export const commandStateScript = `
 note=$([ -f "/tmp/.aimi-$1" ] && cat "/tmp/.aimi-$1" 2>/dev/null)
@@ -45,9 +46,9 @@ esac
 true`;
 
 /**
- * A script that kills all processes of a program: `sh -c <script> sh <key>`. It finds the processes by their
- * parents, their session and an inherited environment variable. It repeats the search until no process is
- * left, at most 20 times.
+ * A shell script that kills all processes of a program that `runCommandScript` started: `sh -c <script> sh
+ * <key>`. It finds the processes by parent process, session and an inherited environment variable. It repeats
+ * the search, at most 20 times, until no process is left.
  */
 export const killCommandScript = `
 key=$1
@@ -85,7 +86,7 @@ done
 rm -f -- "/tmp/.aimi-$key"
 [ $left = no ]`;
 
-/** A script that prints the bytes of a regular file: `sh -c <script> sh <path>`. */
+/** A shell script that prints the content of a regular file: `sh -c <script> sh <path>`. */
 export const readFileScript: string = `
 [ -e "$1" ] || exit ${scriptExitCodes.missing}
 [ -f "$1" ] || exit ${scriptExitCodes.wrongKind}
@@ -93,8 +94,8 @@ export const readFileScript: string = `
 exec cat -- "$1"`;
 
 /**
- * A script that atomically writes a file: `sh -c <script> sh <path> <length> <unique name>`. It reads exactly
- * `length` bytes of its input, so it does not wait for the end of its input.
+ * A shell script that writes a file atomically: `sh -c <script> sh <path> <length> <unique name>`. It reads
+ * exactly `length` bytes from stdin and does not wait for end-of-file.
  */
 export const writeFileScript: string = `
 folder=$(dirname -- "$1")
@@ -106,8 +107,8 @@ head -c "$2" >"$part" 2>/dev/null || { rm -f -- "$part"; exit ${scriptExitCodes.
 mv -f -- "$part" "$1"`;
 
 /**
- * A script that lists a folder: `sh -c <script> sh <path>`. It prints kind, size and name of each entry, with
- * a NUL after each entry.
+ * A shell script that lists a folder: `sh -c <script> sh <path>`. For each entry, it prints the kind, the
+ * size and the name, and then a NUL byte.
  */
 export const listFolderScript: string = `
 [ -e "$1" ] || exit ${scriptExitCodes.missing}
@@ -122,11 +123,11 @@ for name in * .[!.]* ..?*; do
 done`;
 
 /**
- * A script that prints a file or folder as a tar stream: `sh -c <script> sh <path> <maximum bytes, or
+ * A shell script that prints a file or a folder as a tar stream: `sh -c <script> sh <path> <maximum bytes, or
  * nothing>`. The paths in the stream begin with the last component of `path`.
- * With GNU tar, the script leaves out files larger than the maximum, such as sparse files of a terabyte, and
- * reports each in the format of `tar` errors. Other versions of tar cannot exclude a list of files, so they
- * send all files.
+ * With GNU tar, the script skips files larger than the maximum, such as sparse files of a terabyte, and
+ * reports each of them like an error of `tar`. Other versions of `tar` cannot skip a list of files, so the
+ * stream then contains all files.
  */
 export const packPathScript: string = `
 [ -e "$1" ] || [ -L "$1" ] || exit ${scriptExitCodes.missing}
@@ -145,11 +146,13 @@ case "$2$(tar --version 2>/dev/null | head -n 1)" in
   *) exec tar -cf - -- "$top";;
 esac`;
 
-/** A script that unpacks a tar stream from its input into a folder: `sh -c <script> sh <folder>`. */
+/** A shell script that unpacks a tar stream from stdin into a folder: `sh -c <script> sh <folder>`. */
 export const unpackScript: string = `
 mkdir -p -- "$1" 2>/dev/null || exit ${scriptExitCodes.forbidden}
 exec tar -xf - -C "$1" --no-same-owner`;
 
-/** A script that prints the names of missing programs: `sh -c <script> sh <program>…`. */
+/**
+ * A shell script that prints those of the given programs that do not exist: `sh -c <script> sh <program>…`.
+ */
 export const findMissingProgramsScript = `
 for name in "$@"; do command -v -- "$name" >/dev/null 2>&1 || echo "$name"; done`;

@@ -5,13 +5,13 @@ import { reconcileSandbox } from "./settle-sandbox.ts";
 
 export interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];
-  /** Messages about records that could not be read, or could not be compared with the engine. */
+  /** The error messages about records that swarm could not read, or could not update from the engine. */
   readonly problems: readonly string[];
 }
 
 /**
- * Updates the records of a folder's sandboxes from their engines, and returns the records. If an engine does
- * not answer, the record stays unchanged.
+ * Updates the records of all sandboxes in a folder from the state of their containers, and returns the
+ * records. If an engine does not answer, a record stays unchanged.
  */
 export async function listSandboxes(deps: ProjectSandboxDeps): Promise<ListedSandboxes> {
   const { records, unreadable } = await deps.folders.list();

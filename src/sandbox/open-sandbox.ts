@@ -9,7 +9,7 @@ export interface OpenSandboxOptions {
   readonly outputLimit?: number;
 }
 
-/** Opens an existing sandbox by its name or its id. The first twelve characters of the id suffice. */
+/** Opens an existing sandbox by its container's name or ID. The first twelve characters of the ID suffice. */
 export async function openSandbox(
   engine: ContainerEngine,
   id: string,

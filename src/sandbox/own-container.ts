@@ -3,8 +3,8 @@ import type { ContainerFacts, Containers } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
 
 /**
- * Returns the container name of a sandbox. The name is derived from the sandbox's id, so that the container
- * of an interrupted creation can be found.
+ * Returns the container name of a sandbox, derived from the sandbox's ID. So swarm can find the container
+ * even if the creation of the sandbox was interrupted.
  */
 export function sandboxContainerName(id: string): string {
   // Engines require lower case. The suffix encodes the case of each character, so ids that differ only in
@@ -15,8 +15,9 @@ export function sandboxContainerName(id: string): string {
 }
 
 /**
- * Returns the facts about a sandbox's container; null if the container is gone or its label has another
- * sandbox's id. The label is checked because a record from another user's checkout could name any container.
+ * Returns the state of a sandbox's container; null if the container does not exist, or if its label has the
+ * ID of another sandbox. The record of the sandbox is not enough: a record from another user could name any
+ * container.
  */
 export async function inspectOwnContainer(
   containers: Containers,

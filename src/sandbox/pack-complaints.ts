@@ -1,12 +1,12 @@
 /**
- * An error message of `tar` about one file in a sandbox. Swarm parses these messages to find out which files
- * are missing from the archive.
+ * An error message that `tar` printed about a file in a sandbox. These messages show which files are missing
+ * from the tar archive.
  */
 export interface TarErrorMessage {
   /**
    * What happened to the file:
-   * - `barred`: swarm never copies such a file out of a sandbox
-   * - `missed`: `tar` could not read the file, which is still in the sandbox
+   * - `barred`: swarm never copies this kind of file out of a sandbox
+   * - `missed`: `tar` could not read the file, so the only copy is still in the sandbox
    * - `torn`: the file changed while `tar` read it, so the copy may mix old and new content
    */
   readonly kind: "barred" | "missed" | "torn";
@@ -15,12 +15,15 @@ export interface TarErrorMessage {
 }
 
 /**
- * The maximum number of characters to keep of a line: the task in the sandbox chooses file names and their
- * length.
+ * The maximum number of characters to keep of a line of `tar`'s output. A task in the sandbox could create
+ * very long file names.
  */
 const maxLineLength = 600;
 
-/** Splits the error output of `tar` into lines of bounded length and parses each line. */
+/**
+ * Creates a parser for the stderr of `tar`. The parser splits the output into lines, truncates long lines,
+ * and parses each line.
+ */
 export function createTarErrorParser(take: (complaint: TarErrorMessage) => void): {
   add(bytes: Uint8Array): void;
   end(): void;
@@ -45,8 +48,8 @@ export function createTarErrorParser(take: (complaint: TarErrorMessage) => void)
 }
 
 /**
- * Parses an error line of GNU tar or BusyBox, such as `tar: ./outputs/a: Cannot open: Permission denied`.
- * Returns null for a line that is no complaint.
+ * Parses a line of the stderr of GNU tar or BusyBox tar, such as `tar: ./outputs/a: Cannot open: Permission
+ * denied`. Returns null if the line is not about a file.
  */
 export function parseTarErrorLine(line: string): TarErrorMessage | null {
   const [, text] = /^tar: (.+)$/.exec(line) ?? [];

@@ -4,22 +4,22 @@ import type { SandboxFolders } from "../ports/sandbox-folders.ts";
 import type { FindRuntimeDeps } from "./find-runtime.ts";
 
 /**
- * The dependencies of all operations on a folder's sandboxes: the records in `.aimi/sandboxes`, and the
- * engine of each sandbox.
+ * What every operation on the sandboxes of a folder needs: the records in `.aimi/sandboxes`, and the engine
+ * of each sandbox.
  */
 export interface ProjectSandboxDeps {
   readonly folders: SandboxFolders;
   readonly clock: () => Date;
-  /** Returns the engine at the endpoint that a sandbox's record names. */
+  /** Returns the container engine at the endpoint that a sandbox's record contains. */
   readonly engineAt: (endpoint: string) => Promise<ContainerEngine>;
 }
 
-/** The dependencies of creating a sandbox. */
+/** What the creation of a sandbox from a spec needs. */
 export interface CreateFromSpecDeps extends ProjectSandboxDeps, FindRuntimeDeps {
   readonly newId: () => string;
   readonly limits: ContainerLimits;
-  /** The names of the images for `python`, `node` and `bash`. */
+  /** The references of the images for tasks in Python, Node and bash. */
   readonly languageImages: Readonly<Record<"python" | "node" | "bash", string>>;
-  /** Returns the id of the up-to-date base image. Builds the image if necessary. */
+  /** Returns the ID of swarm's base image, after building the image if it does not exist or is outdated. */
   readonly ensureBase: (onStep: (step: string) => void, signal?: AbortSignal) => Promise<string>;
 }

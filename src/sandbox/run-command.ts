@@ -12,25 +12,31 @@ export interface CommandRequest {
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
   readonly input?: Uint8Array | AsyncIterable<Uint8Array>;
-  /** The time limit in milliseconds; null if the command may run until the sandbox ends. */
+  /** The time limit of the command in milliseconds; null if the command may run until the sandbox ends. */
   readonly timeoutMs: number | null;
   /**
-   * The maximum number of characters to keep of each output stream. Of a longer stream, half of the kept
+   * The maximum number of characters to keep of stdout, and of stderr. Of a longer stream, half of these
    * characters come from its beginning and half from its end.
    */
   readonly outputLimit: number;
-  /** The maximum number of output bytes; null for no limit. A program that writes more is killed. */
+  /**
+   * The maximum size of stdout and stderr together in bytes; null for no limit. If the program exceeds this
+   * limit, swarm kills it.
+   */
   readonly maxOutputBytes?: number | null;
-  /** Called with each chunk of output. The next chunk is read only when the returned promise resolves. */
+  /**
+   * Called with each chunk of stdout or stderr. Swarm reads the next chunk only after the returned promise
+   * has resolved.
+   */
   readonly onOutput?: (chunk: OutputChunk) => Promise<void> | void;
   /**
-   * A key with which another process can read the exit code if this process dies. Without a key, the exit
-   * code is not stored in the container.
+   * A key with which another process can read the program's exit code if this process dies. Without a key,
+   * the container does not store the exit code.
    */
   readonly key?: string;
   /**
-   * A command prefix that drops root's rights. With a prefix, the program starts as root; without a prefix,
-   * it starts as the sandbox's user.
+   * A command prefix that switches from root to another user. With a prefix, the engine starts the program as
+   * root, else as the sandbox's user.
    */
   readonly commandPrefix?: readonly string[];
 }
@@ -39,9 +45,11 @@ export interface CommandResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Whether part of the output was left out. */
+  /** Whether `stdout` or `stderr` leaves out part of the output. */
   readonly isCut: boolean;
-  /** The number of characters that the program wrote to stdout, including those that `stdout` leaves out. */
+  /**
+   * The number of characters that the program wrote to stdout, including characters that `stdout` leaves out.
+   */
   readonly stdoutLength: number;
   readonly stderrLength: number;
   readonly durationMs: number;
@@ -50,8 +58,8 @@ export interface CommandResult {
 const endWithinMs = 15_000;
 
 /**
- * Runs a program in a container. On abort or timeout, ends all processes of the program in the container, not
- * only the connection to it.
+ * Runs a program in a container, and returns its exit code and output. On abort or timeout, kills all
+ * processes of the program in the container.
  */
 export async function runCommand(
   containers: Pick<Containers, "exec" | "inspect">,
@@ -136,7 +144,7 @@ export type CommandState =
   | { readonly kind: "running" | "unknown" }
   | { readonly kind: "ended"; readonly exitCode: number };
 
-/** Returns the state of a program that another process started with this key. */
+/** Returns the state of a program that another process started in the container with this key. */
 export async function readCommandState(
   containers: Containers,
   { containerId, key }: { readonly containerId: string; readonly key: string },
@@ -211,8 +219,8 @@ async function readOutput(
 }
 
 /**
- * Kills the processes of a program, which can outlive the engine's connection to the program. Ignores errors
- * of the engine: if the container is gone, no processes remain.
+ * Kills all processes of a program in a container, which can outlive the connection to the engine. Ignores
+ * errors of the engine: if the container is gone, no processes are left.
  */
 export async function endCommandProcesses(
   containers: Pick<Containers, "exec">,
@@ -243,7 +251,8 @@ export async function endCommandProcesses(
 }
 
 /**
- * Returns an error that says why the engine has no exit code of a program. Usually the container has ended.
+ * Returns an error with the reason why the engine does not know a program's exit code. Usually, the container
+ * has ended.
  */
 export async function explainLostExitCode(
   containers: Pick<Containers, "inspect">,
@@ -265,9 +274,9 @@ export async function explainLostExitCode(
 }
 
 /**
- * Throws if the program did not start. Two messages show that:
- * - a message of `runCommandScript` with the command's key, which no program prints by chance
- * - an error message of the engine, if the image has no shell
+ * Throws if the program could not be started. One of these messages shows this:
+ * - a message of `runCommandScript` with the random key, which no program prints by chance
+ * - an error message of the engine, if the image contains no shell
  */
 function refuseUnstarted(
   [program = ""]: readonly string[],

@@ -20,7 +20,7 @@ import { ensureReconciledSandboxRuns, type RunningSandbox, throwIfSandboxEnded }
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
-  /** The task file's path as the user typed it. */
+  /** The path of the task file, as the user typed it. */
   readonly file: string;
   readonly content: Uint8Array;
   readonly onOutput: (chunk: OutputChunk) => Promise<void> | void;
@@ -29,15 +29,18 @@ export interface RunTaskRequest {
 export interface TaskRunResult {
   readonly record: SandboxRecord;
   readonly summary: SandboxSummary;
-  /** The error that ended the task or made its outputs incomplete; null if there is none. */
+  /** The error that stopped the task or made its outputs incomplete; null if there was none. */
   readonly failure: unknown;
 }
 
 const afterwardsMs = 60_000;
-/** The maximum number of characters of a reason in a sandbox's record. */
+/** The maximum number of characters of `reason` in a sandbox's record. */
 const maxReasonLength = 2_000;
 
-/** Runs a task file in a sandbox with the task's interpreter, and collects the outputs. */
+/**
+ * Runs a task file in a sandbox with its interpreter, such as `python3`, and copies the outputs to this
+ * machine.
+ */
 export async function runTask(
   deps: ProjectSandboxDeps,
   { record: wanted, file, content, onOutput }: RunTaskRequest,
@@ -87,8 +90,8 @@ export async function runTask(
 }
 
 /**
- * Returns the folders of a sandbox that are volumes, which the engine does not count as disk use of the
- * container. Only a sandbox with a read-only root filesystem has volumes.
+ * Returns the paths at which volumes are mounted in a sandbox. The engine does not count volumes as disk
+ * usage of the container. Only sandboxes with a read-only root filesystem have volumes.
  */
 async function mountedFolders(
   deps: ProjectSandboxDeps,
@@ -115,8 +118,8 @@ async function holdSandbox(
 }
 
 /**
- * Records the result of a task. Uses its own deadline instead of the caller's signal, so that the result of
- * an aborted task is recorded, too.
+ * Records the result of a task. Uses a timeout of its own instead of the caller's signal, so that swarm also
+ * records the result of an aborted task.
  */
 async function finish(
   deps: ProjectSandboxDeps,
@@ -173,7 +176,7 @@ async function finish(
 }
 
 /**
- * Returns whether swarm itself stopped the container because the task exceeded a limit that swarm watches.
+ * Returns whether swarm stopped the container because the task exceeded a limit that swarm enforces itself.
  */
 function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
   return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
@@ -200,8 +203,8 @@ function endOf(record: SandboxRecord): unknown {
 }
 
 /**
- * Returns an error handler that replaces an expected error by a default value. The value only improves a
- * message, so the task's result is recorded even without the value.
+ * Returns an error handler that returns a default value for a SwarmError, and rethrows any other error. The
+ * value only improves a message, so swarm can record the task's result without the value.
  */
 function ifForeseen<Value>(value: Value): (error: unknown) => Value {
   return (error) => {

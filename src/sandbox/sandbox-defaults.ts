@@ -12,11 +12,11 @@ export const defaultLimits: ContainerLimits = {
   logBytes: 10 * 1024 ** 2,
 };
 
-/** The user and group of the programs in a sandbox. */
+/** The user ID and the group ID of programs in a sandbox. */
 export const sandboxUser = "1000:1000";
 /**
- * The user and group of the sandbox's main process: root without capabilities. The sandbox's other programs
- * cannot kill a process of root.
+ * The user ID and the group ID of a sandbox's main process: root, but without capabilities. Other programs in
+ * the sandbox cannot kill a process of root.
  */
 export const mainProcessUser = "0:0";
 

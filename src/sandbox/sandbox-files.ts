@@ -16,23 +16,23 @@ import { sandboxUser } from "./sandbox-defaults.ts";
 export interface ListedFile {
   readonly name: string;
   readonly kind: "file" | "folder" | "link" | "other";
-  /** The size of a file in bytes; 0 for all other kinds. */
+  /** The size of a regular file in bytes; 0 for all other kinds of entries. */
   readonly size: number;
 }
 
 /**
- * The result of copying files out of a sandbox. Each list holds only its first entries; `more` counts the
- * entries that are not listed.
+ * The result of copying files out of a sandbox. Each list is truncated; `more` counts the entries that a list
+ * leaves out.
  */
 export interface CopiedOut {
   readonly files: readonly string[];
   readonly bytes: number;
-  /** The paths that were not copied, or that changed while they were read. */
+  /** The files that swarm did not copy, or that changed during the copying. */
   readonly leftOut: readonly TarErrorMessage[];
   readonly more: { readonly files: number } & Readonly<Record<TarErrorMessage["kind"], number>>;
 }
 
-/** The maximum size of one copy out of a sandbox. */
+/** The limits of a copy out of a sandbox: the number of entries, the total size, and the length of a name. */
 const copyLimits: ArchiveLimits = { entries: 1_000_000, bytes: 8 * 1024 ** 3, nameBytes: 4096 };
 
 const listedComplaints = { items: 100, characters: 60_000 };
@@ -41,8 +41,8 @@ const fileMs = 10 * 60_000;
 const maxListLength = 64 * 1024 * 1024;
 
 /**
- * Reads a file of the sandbox, by its absolute path in the container. Throws PATH_REFUSED if the file is
- * larger than `maxBytes`.
+ * Reads a file in a sandbox by its absolute path in the container. Throws PATH_REFUSED if the file is larger
+ * than `maxBytes`.
  */
 export async function readSandboxFile(
   containers: Containers,
@@ -74,7 +74,7 @@ export async function readSandboxFile(
   return Buffer.concat(chunks);
 }
 
-/** Writes a file of the sandbox atomically, and creates the folders above it. */
+/** Atomically writes a file in a sandbox. Creates missing parent folders. */
 export async function writeSandboxFile(
   containers: Containers,
   { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
@@ -94,7 +94,7 @@ export async function writeSandboxFile(
   refuse(path, exitCode, stderr, "the path is a folder");
 }
 
-/** Lists the entries of a folder in the sandbox, sorted by name. */
+/** Lists the entries of a folder in a sandbox, sorted by name. */
 export async function listSandboxFolder(
   containers: Containers,
   { id, path }: { readonly id: string; readonly path: string },
@@ -125,7 +125,7 @@ export async function listSandboxFolder(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Copies files into a folder of a running sandbox, as the sandbox's user. */
+/** Copies files into a folder of a running sandbox. The sandbox's user writes and owns the files. */
 export async function copyFilesIntoSandbox(
   containers: Containers,
   { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
@@ -145,8 +145,8 @@ export async function copyFilesIntoSandbox(
 }
 
 /**
- * Copies a file or folder out of a sandbox to a path that does not exist yet. Throws if an entry is a link, a
- * device or unreadable; with `leaveOut`, skips and reports such entries.
+ * Copies a file or folder out of a sandbox to a path on this machine that must not exist. Throws if an entry
+ * is a link, a device or unreadable; with `leaveOut`, skips such entries and reports them.
  */
 export async function copyPathOutOfSandbox(
   containers: Containers,
@@ -216,8 +216,8 @@ export async function copyPathOutOfSandbox(
 }
 
 /**
- * Returns a file or folder of a running sandbox as a tar stream. A program in the sandbox creates the stream,
- * so the stream is untrusted: only `unpackArchive` may read it.
+ * Returns a file or folder of a running sandbox as a tar stream. The stream is untrusted, because a program
+ * in the sandbox creates it: only `unpackArchive` may read the stream.
  */
 async function* packedByProgram(
   containers: Containers,

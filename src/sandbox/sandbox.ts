@@ -16,12 +16,14 @@ import {
 
 export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** The program's working folder: absolute, or relative to the sandbox's working folder. */
+  /**
+   * The working folder of the program: an absolute path, or a path relative to the sandbox's working folder.
+   */
   readonly workdir?: string;
   readonly input?: string | Uint8Array;
   /**
-   * The time limit in milliseconds. On timeout, the call kills the program's processes and throws
-   * COMMAND_TIMEOUT.
+   * The time limit of the program in milliseconds. On timeout, swarm kills all processes of the program and
+   * throws COMMAND_TIMEOUT.
    */
   readonly timeoutMs?: number;
   readonly outputLimit?: number;
@@ -30,53 +32,56 @@ export interface ExecOptions {
 }
 
 export interface FileOptions {
-  /** Whether the path is absolute in the container. If not, it is relative to the sandbox's working folder. */
+  /**
+   * Whether the path is absolute in the container. If not, the path is relative to the sandbox's working
+   * folder.
+   */
   readonly absolute?: boolean;
   readonly signal?: AbortSignal;
 }
 
-/** An isolated container with limits and a lifetime, as the library offers it. */
+/** A sandbox, as the library offers it: an isolated container with resource limits and a time to live. */
 export interface Sandbox extends AsyncDisposable {
-  /** The engine's id of the container. Its first twelve characters suffice to identify the sandbox. */
+  /** The container's ID in the engine. Its first twelve characters suffice for `openSandbox`. */
   readonly id: string;
   readonly name: string;
   readonly workdir: string;
   readonly runtime: string;
-  /** The isolation level of the runtime, as swarm measured it. */
+  /** The isolation level that swarm measured for the sandbox's runtime. */
   readonly isolation: IsolationLevel;
   /**
    * - `enforced`: the engine enforces the disk limit
-   * - `watched`: the engine does not enforce the disk limit, so the caller must watch the disk use
+   * - `watched`: the engine does not enforce the disk limit, so the caller must monitor the disk usage
    */
   readonly diskLimit: "enforced" | "watched";
   start(signal?: AbortSignal): Promise<void>;
   stop(options?: { readonly graceMs?: number }): Promise<void>;
   /**
-   * Runs a program, without a shell that would interpret the arguments. An exit code other than 0 is a
-   * result, not an error.
+   * Runs a program in the sandbox, without a shell. Throws no error if the program exits with a code other
+   * than 0.
    */
   exec(command: readonly string[], options?: ExecOptions): Promise<CommandResult>;
-  /** Runs a shell script. */
+  /** Runs a shell script in the sandbox with `sh -c`. */
   sh(script: string, options?: ExecOptions): Promise<CommandResult>;
   readFile(path: string, options?: FileOptions & { readonly maxBytes?: number }): Promise<Uint8Array>;
   writeFile(path: string, content: string | Uint8Array, options?: FileOptions): Promise<void>;
   list(path?: string, options?: FileOptions): Promise<ListedFile[]>;
   /** Copies a file or folder of this machine into a folder of the sandbox. */
   copyIn(from: string, into?: string, options?: FileOptions): Promise<void>;
-  /** Copies a file or folder of the sandbox to a path of this machine that does not exist yet. */
+  /** Copies a file or folder of the sandbox to a path on this machine that must not exist. */
   copyOut(
     path: string,
     into: string,
     options?: FileOptions & { readonly leaveOut?: boolean },
   ): Promise<CopiedOut>;
-  /** Reads the output of the container's main process. */
+  /** Reads the stdout and stderr of the container's main process. */
   logs(options?: { readonly follow?: boolean; readonly signal?: AbortSignal }): AsyncIterable<OutputChunk>;
   stats(signal?: AbortSignal): Promise<ContainerStats>;
-  /** Returns the engine's facts about the container; null if the container is gone. */
+  /** Returns the state and the properties of the container; null if the container does not exist. */
   look(): Promise<ContainerFacts | null>;
-  /** Saves the sandbox's filesystem as an image. Returns the image's id. */
+  /** Saves the sandbox's filesystem as an image with this tag. Returns the image's ID. */
   commit(tag: string, signal?: AbortSignal): Promise<string>;
-  /** Ends and removes the sandbox. A second call does nothing. */
+  /** Stops the sandbox and removes its container. A second call does nothing. */
   destroy(): Promise<void>;
 }
 
@@ -94,7 +99,7 @@ export interface SandboxFacts {
 const destroyMs = 30_000;
 const maxFileLength = 256 * 1024 * 1024;
 
-/** Returns the `Sandbox` interface to an existing container. */
+/** Returns a `Sandbox` object for an existing container. */
 export function createSandboxHandle(containers: Containers, facts: SandboxFacts): Sandbox {
   const { id, name, workdir } = facts;
   const pathOf = (path: string, options: FileOptions | undefined): string =>

@@ -10,8 +10,9 @@ import { readCommandState } from "./run-command.ts";
 import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
 
 /**
- * Updates a sandbox's record from the engine. If the task or the container has ended, collects the files and
- * then records the end. Returns the record unchanged if another process holds the sandbox's lock.
+ * Updates a sandbox's record from the state of its container. If the task or the container has ended, copies
+ * the output files to the host and then records the end. Returns the record unchanged if another process
+ * holds the sandbox's lock.
  */
 export async function reconcileSandbox(
   deps: ProjectSandboxDeps,
@@ -70,7 +71,7 @@ export async function reconcileLockedSandbox(
   return settled;
 }
 
-/** Removes a sandbox's container and volumes. */
+/** Removes the container and the volumes of the given sandbox. */
 export async function removeContainerAndVolumes(
   { containers, volumes }: ConnectedEngine,
   record: SandboxRecord,
@@ -83,8 +84,8 @@ export async function removeContainerAndVolumes(
 }
 
 /**
- * Cleans up an interrupted creation of a sandbox: removes the container and volumes, and records the failure.
- * Swarm cannot continue the creation, because its progress is unknown.
+ * Cleans up after the creation of a sandbox was interrupted: removes the container and volumes, and records
+ * the failure. Swarm cannot continue the creation, because it does not know which steps were done.
  */
 async function endCreation(
   deps: ProjectSandboxDeps,
@@ -109,8 +110,8 @@ async function endCreation(
 }
 
 /**
- * Records the end of a task whose swarm process was killed while the task ran. The exit code is read from the
- * sandbox.
+ * Records the end of a task if the swarm process that started the task was killed meanwhile. Reads the task's
+ * exit code from a file in the container.
  */
 async function settleTask(
   deps: ProjectSandboxDeps,

@@ -8,8 +8,8 @@ import type { CollectedFiles } from "./collect-files.ts";
 const shownCharacters = 10_000;
 
 /**
- * Returns OUTPUTS_INCOMPLETE if a successful task has outputs that could not be copied; else null. A failed
- * task has its own error, which takes precedence.
+ * Returns the error OUTPUTS_INCOMPLETE if the task succeeded but some of its outputs could not be copied to
+ * the host; else null. For a failed task, the error of the task itself is reported instead.
  */
 export function findOutputsProblem(
   exitCode: number | null,
@@ -19,7 +19,9 @@ export function findOutputsProblem(
   return new SwarmError("OUTPUTS_INCOMPLETE", outputsMissed);
 }
 
-/** Summarizes a task from its record, its collected files and its logs. */
+/**
+ * Summarizes a sandbox's task from the sandbox's record, the files copied to the host and the stored output.
+ */
 export async function summarizeTask(
   folders: Pick<SandboxFolders, "readOutput">,
   record: SandboxRecord,

@@ -8,7 +8,7 @@ import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
-/** A sandbox whose container is running. */
+/** A sandbox and its container, which is running. */
 export interface RunningSandbox {
   readonly record: SandboxRecord;
   readonly containerId: string;
@@ -18,8 +18,8 @@ export interface RunningSandbox {
 const shortId = 12;
 
 /**
- * Finds a sandbox by its id, its name or the first twelve or more characters of its container's id. If the
- * user names none, finds the latest sandbox.
+ * Finds the sandbox with the given id or name, or whose container id starts with the given text of at least
+ * twelve characters. If `wanted` is null, finds the latest sandbox.
  */
 export async function findSandbox(
   { folders }: Pick<ProjectSandboxDeps, "folders">,
@@ -45,7 +45,10 @@ export async function findSandbox(
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
 }
 
-/** Starts a sandbox's container if it has never run. Throws if the sandbox has ended. */
+/**
+ * Starts the sandbox's container if the container was created but not started yet. Throws if the sandbox has
+ * ended.
+ */
 export async function ensureSandboxRuns(
   deps: ProjectSandboxDeps,
   wanted: SandboxRecord,
@@ -60,8 +63,8 @@ export async function ensureSandboxRuns(
 }
 
 /**
- * Does the same as `ensureSandboxRuns`, for a record that the caller has just reconciled with the engine.
- * `held` says whether the caller holds the sandbox's lock.
+ * Does the same as `ensureSandboxRuns`, for a record that the caller has just updated with
+ * `reconcileSandbox`. `held` says whether the caller holds the sandbox's lock.
  */
 export async function ensureReconciledSandboxRuns(
   deps: ProjectSandboxDeps,
@@ -97,7 +100,7 @@ export async function ensureReconciledSandboxRuns(
   return { record: started, containerId, containers };
 }
 
-/** Throws an error with the reason if the sandbox has ended. */
+/** If the sandbox has ended, throws an error that says why. */
 export function throwIfSandboxEnded(record: SandboxRecord): void {
   if (!hasSandboxEndedForGood(record)) return;
   const { id, ttl, status, completedAt, reason } = record;

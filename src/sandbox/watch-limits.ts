@@ -12,26 +12,29 @@ export interface WatchedSandbox {
   readonly runtime: string;
   readonly limits: Pick<ContainerLimits, "diskBytes" | "files" | "pids">;
   /**
-   * The folders that are volumes. The engine does not count their content as part of the container's disk
-   * use.
+   * The paths in the container where volumes are mounted. The engine does not count the content of volumes as
+   * part of the container's disk use.
    */
   readonly mounted: readonly string[];
 }
 
-/** The bounds of the polling interval, in milliseconds. The interval is shorter while the disk fills up fast. */
+/**
+ * The shortest and the longest polling interval, in milliseconds. The faster the disk fills up, the shorter
+ * the interval.
+ */
 const pollMs = { minMs: 250, maxMs: 3_000 };
 const firstPollMs = 1_000;
 const countEveryMs = 3_000;
 const countMs = 20_000;
 /**
  * The time in milliseconds for which the number of processes must stay at its limit to count as a violation.
- * A shorter peak is allowed.
+ * Shorter peaks are allowed.
  */
 const fullMs = 3_000;
 
 const nothing = { files: 0, mountedBytes: 0 };
 
-/** The clock and the timer of the polling, replaceable in tests. */
+/** The clock and the timer with which the watchdog polls. Tests replace both. */
 export interface PollingClock {
   now(): number;
   wait(ms: number, signal: AbortSignal): Promise<void>;
@@ -42,14 +45,15 @@ const realTime: PollingClock = {
   wait: async (ms, signal) => delay(ms, undefined, { signal }),
 };
 /**
- * The states of a container that has ended. The watchdog polls the state, because on gVisor the output
- * streams of programs can stay open after the container's end.
+ * The states in which a container has ended. The watchdog polls the container's state, because with the
+ * gVisor runtime the output streams of a program can stay open after the container has ended.
  */
 const ended: ReadonlySet<string> = new Set(["exited", "dead"]);
 
 /**
- * A script that measures disk use: `sh -c <script> sh <maximum> <mounted folder>…`. It prints the number of
- * files, up to the maximum, and the KiB in the mounted folders.
+ * A shell script that measures disk use, called as `sh -c <script> sh <maximum> <mounted folder>…`. It prints
+ * the number of files in the container, counted up to the maximum, and the size of the mounted folders in
+ * KiB.
  */
 const measure = `
 most=$1; shift
@@ -57,8 +61,9 @@ find / "$@" -xdev -print0 2>/dev/null | tr -cd '\\0' | head -c "$most" | wc -c
 if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else echo 0; fi`;
 
 /**
- * Polls the limits that an engine does not enforce: bytes and files on disk, and a number of processes that
- * stays at its limit. Resolves with the reason if a limit is exceeded or the container has ended.
+ * Polls the sandbox's use of resources whose limits the engine does not enforce: the bytes and files on disk.
+ * Also ends the wait if the number of processes stays at its limit or the container has ended. Resolves with
+ * the reason.
  */
 export async function watchSandboxLimits(
   containers: Containers,
@@ -116,8 +121,8 @@ export async function watchSandboxLimits(
 }
 
 /**
- * Counts what the engine does not count: the files, and the bytes in volumes. On timeout, `runCommand` also
- * kills the counting processes inside the container.
+ * Runs a program in the container that counts the files, and the bytes in volumes, because the engine reports
+ * neither. On timeout, `runCommand` also kills that program's processes in the container.
  */
 async function measureInside(
   containers: Containers,

@@ -5,8 +5,8 @@ import { findEnvProblems } from "../domain/sandbox-spec.ts";
 import { findSchemaViolations, type SchemaViolation } from "./find-violations.ts";
 
 /**
- * The checks of arguments that JSON Schema cannot describe, such as functions. A key is an argument's name,
- * which has the same meaning in every library call.
+ * The checks of arguments that JSON Schema cannot describe, such as functions, by the argument's name. An
+ * argument has the same meaning in every library call.
  */
 const specialArguments: Readonly<
   Record<string, { readonly is: (value: unknown) => boolean; readonly words: string }>
@@ -21,7 +21,10 @@ const specialArguments: Readonly<
 const size = "Pass a whole number of bytes, for example 512 * 1024 ** 2.";
 const time = "Pass a whole number of milliseconds from 1 to 604800000 (7 days), for example 60_000.";
 
-/** Hints for invalid arguments, each with an example of a valid value. */
+/**
+ * The hints that an error about an invalid argument contains, by the argument's name. Each hint has an
+ * example of a valid value.
+ */
 const hints: Readonly<Record<string, string>> = {
   command: 'Pass an array of strings, for example ["sh", "-c", "echo hi"]; sh(script) runs a line of shell.',
   ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
@@ -38,7 +41,7 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks the arguments of a library call before the call has any effect, since TypeScript's types do not
+ * Checks the arguments of a library call before the call does anything, because TypeScript's types do not
  * exist at run time. Throws OPTION_INVALID for the first wrong argument.
  */
 export async function checkLibraryCall<Name extends keyof LibraryCall>(
@@ -62,8 +65,8 @@ export async function checkLibraryCall<Name extends keyof LibraryCall>(
 }
 
 /**
- * Checks the arguments that no schema describes, and returns the other arguments for validation with the
- * schema.
+ * Checks the arguments that the schema cannot describe, and returns the other arguments, which the caller
+ * validates with the schema.
  */
 function splitOff(
   call: Readonly<Record<string, unknown>>,
@@ -89,7 +92,10 @@ function splitOff(
   return { plain, problems };
 }
 
-/** Checks arguments with the rules for `sandbox.yaml` that no schema can express. */
+/**
+ * Checks the arguments of a library call with those rules for `sandbox.yaml` that a JSON schema cannot
+ * express.
+ */
 function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): SchemaViolation[] {
   const { options = {}, tag } = plain as {
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };

@@ -1,6 +1,6 @@
 import validate from "./generated/gateway.js";
 
-/** Finds the first problem of a line from the gateway; null if the line is a valid message. */
+/** Returns the first problem of a line that the gateway sent, or null if the line is a valid message. */
 export function findGatewayMessageProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];

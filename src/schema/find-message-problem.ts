@@ -1,6 +1,6 @@
 import validate from "./generated/acp.js";
 
-/** Finds the first problem of a line from the adapter; null if the line is a valid message. */
+/** Returns the first problem of a line that the adapter sent, or null if the line is a valid message. */
 export function findMessageProblem(value: unknown): string | null {
   if (validate(value)) return null;
   const [first] = validate.errors ?? [];

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv";
 
-/** A violation of a schema, in words for users. */
+/** A violation of a JSON schema, described for users. */
 export interface SchemaViolation {
   readonly pointer: string;
   readonly problem: string;
@@ -54,7 +54,10 @@ const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateF
   "work-diff": () => import("./generated/work-diff.js"),
 };
 
-/** Finds all violations of `schemas/<name>.schema.json`. Returns an empty array if the value is valid. */
+/**
+ * Finds where a value violates the JSON schema `schemas/<name>.schema.json`. Returns an empty array if the
+ * value is valid.
+ */
 export async function findSchemaViolations(name: SchemaName, value: unknown): Promise<SchemaViolation[]> {
   const { default: validate } = await validators[name]();
   if (validate(value)) return [];
@@ -71,7 +74,7 @@ export async function findSchemaViolations(name: SchemaName, value: unknown): Pr
     );
 }
 
-/** Hints with examples of valid values, by the name of the field. */
+/** The hints that a violation contains, each with an example of a valid value, by the field's name. */
 const examples: Readonly<Record<string, string>> = {
   id: "Write an id such as US-001 or US-001a.",
   dependsOn: "Write the id of a story, for example US-001.",
@@ -115,8 +118,8 @@ const examples: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the example for a field. A list item has the example of its list; an environment variable has the
- * example of `env`.
+ * Returns the hint for a field. An item of a list gets the hint of the list, and an environment variable gets
+ * the hint of `env`.
  */
 function exampleFor(pointer: string): string | undefined {
   const [last = "", before = ""] = pointer.split("/").reverse();
@@ -126,9 +129,7 @@ function exampleFor(pointer: string): string | undefined {
 
 type Params = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the name of a field for messages. An item of a list is named by list and index: `userStories[0]`.
- */
+/** Returns the name of a field as messages show it. An item of a list is shown as `userStories[0]`. */
 function nameOf(pointer: string): string {
   const [last = "", before = ""] = pointer.split("/").reverse();
   if (/^\d+$/.test(last)) return `${before}[${last}]`;

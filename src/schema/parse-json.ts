@@ -11,8 +11,8 @@ export interface LocatedJson {
 const maxDepth = 100;
 
 /**
- * Parses strict, untrusted JSON in UTF-8, with or without a byte order mark. Refuses three things that
- * `JSON.parse` accepts silently: duplicate keys, `__proto__`, and nesting deep enough to exhaust the stack.
+ * Parses untrusted JSON in UTF-8, with or without a byte order mark. Refuses three things that `JSON.parse`
+ * accepts: duplicate keys, the key `__proto__`, and nesting deep enough to exhaust the stack.
  */
 export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
   const text = decode(bytes, file);
@@ -60,8 +60,8 @@ function positionOf(text: string, offset: number): { line: number; column: numbe
 }
 
 /**
- * Returns the offset at which brackets are nested too deeply, if any. This check must run before recursive
- * code, whose stack deep nesting could exhaust.
+ * Returns the offset of the first bracket that is nested too deeply, if there is one. This check must run
+ * before any recursive code, because deep nesting could exhaust the stack of that code.
  */
 function findTooDeep(text: string): number | undefined {
   let depth = 0;
@@ -123,8 +123,8 @@ function escapeKey(key: string): string {
 }
 
 /**
- * Returns the offset of the node at a JSON pointer. If there is no such node, returns the offset of the
- * nearest enclosing node.
+ * Returns the offset of the value at a JSON pointer. If there is no such value, returns the offset of the
+ * nearest enclosing value.
  */
 function offsetOf(tree: Node, pointer: string): number {
   let node = tree;

@@ -7,11 +7,11 @@ import type { SourceLocation } from "../domain/place.ts";
 export interface LocatedYaml {
   readonly value: unknown;
   /**
-   * Returns the position of a field's name or of a list's item. For an absent value, returns the position of
-   * the nearest enclosing value.
+   * Returns the position of the name of a field or of an item of a list. If there is no such field or item,
+   * returns the position of the nearest enclosing value.
    */
   readonly locationOf: (pointer: string) => SourceLocation;
-  /** Returns the source text of an unquoted value: `1.10`, although the parsed value is 1.1. */
+  /** Returns the source text of an unquoted value, for example `1.10`, which is parsed as the number 1.1. */
   readonly textOf: (pointer: string) => string | undefined;
 }
 
@@ -104,8 +104,8 @@ function decode(bytes: Uint8Array, file: string): string {
 }
 
 /**
- * Finds the first character that YAML forbids, or that makes text look different on a screen, such as a
- * bidirectional override.
+ * Finds the first character that YAML forbids or that makes the text look different on a screen, such as a
+ * control character that reverses the direction of text.
  */
 function findForbiddenCharacter(text: string): Refusal | undefined {
   const offset = text.search(
@@ -120,7 +120,7 @@ function findForbiddenCharacter(text: string): Refusal | undefined {
   };
 }
 
-/** Finds the first token that is more than plain data, or that is nested too deeply. */
+/** Finds the first token that is not plain data, such as an anchor or a tag, or that is nested too deeply. */
 function findForbiddenToken(tokens: readonly CST.Token[]): Refusal | undefined {
   const [, second] = tokens.filter(({ type }) => type === "document");
   let first: Refusal | undefined = second && {
@@ -236,8 +236,8 @@ function escapeKey(key: string): string {
 }
 
 /**
- * Finds the value at a JSON pointer, and the position to show for the value. If the value is absent, returns
- * the nearest enclosing value, and `isExact` is false.
+ * Finds the value at a JSON pointer, and its position for error messages. If there is no such value, returns
+ * the nearest enclosing value and sets `isExact` to false.
  */
 function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
   let node: unknown = contents;

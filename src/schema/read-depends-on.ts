@@ -3,8 +3,8 @@ import { readFileSync, statSync } from "node:fs";
 const largestBytes = 8 * 1024 * 1024;
 
 /**
- * Returns the file names in a task file's `dependsOn`; an empty array if the file is missing or invalid. For
- * display only: code that runs a task file validates the file.
+ * Returns the names of the task files that a task file lists in `dependsOn`; an empty array if the task file
+ * is missing or invalid. Use it only for display: code that runs the task validates the task file.
  */
 export function readDependsOn(file: string): readonly string[] {
   try {

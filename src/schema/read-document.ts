@@ -11,8 +11,8 @@ import { findSchemaViolations } from "./find-violations.ts";
 import { parseJson } from "./parse-json.ts";
 
 /**
- * Parses and validates a task file. Throws TASK_FILE_INVALID with the first problem and the number of further
- * problems.
+ * Parses and validates a task file. If it is invalid, throws TASK_FILE_INVALID with the first problem and the
+ * number of further problems.
  */
 export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<LocatedDocument<TaskFile>> {
   const { value, locationOf } = parseTaskJson(bytes, file);
@@ -31,7 +31,9 @@ export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<Lo
   return { document: value as TaskFile, locationOf };
 }
 
-/** Parses the JSON of a task file, and reports syntax errors as TASK_FILE_INVALID. */
+/**
+ * Parses the JSON of a task file, without validating it. Throws TASK_FILE_INVALID if the file is not JSON.
+ */
 function parseTaskJson(bytes: Uint8Array, file: string): ReturnType<typeof parseJson> {
   try {
     return parseJson(bytes, file);
@@ -66,7 +68,10 @@ export async function parseSettings(bytes: Uint8Array, file: string): Promise<Lo
   return { document: value as SettingsFile, locationOf };
 }
 
-/** Parses a state file. Throws if it is invalid: an invalid file must never look like an empty swarm. */
+/**
+ * Parses the state file of a swarm. Throws if the file is invalid, because an invalid file must never be
+ * treated as a swarm without workers.
+ */
 export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
   const { value, locationOf } = parseStateJson(bytes, file);
   const [first] = await findSchemaViolations("swarm-state", value);
@@ -86,8 +91,8 @@ function parseStateJson(bytes: Uint8Array, file: string): ReturnType<typeof pars
 }
 
 /**
- * Validates settings from flags or the environment. `nameOf` returns the flag or variable in which the user
- * set a value.
+ * Validates settings from command-line flags or environment variables. `nameOf` returns the name of the flag
+ * or variable that sets a value.
  */
 export async function checkSettings(
   settings: SettingsFile,
@@ -113,7 +118,7 @@ export async function checkSettings(
   });
 }
 
-/** Parses the record of a single sandbox. */
+/** Parses and validates the record of one sandbox. */
 export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promise<SandboxRecord> {
   const { value, locationOf } = parseJson(bytes, file);
   const [first] = await findSchemaViolations("sandbox-run", value);
@@ -122,7 +127,7 @@ export async function parseSandboxRecord(bytes: Uint8Array, file: string): Promi
   return value as SandboxRecord;
 }
 
-/** Parses and validates the JSON that the probe printed in a container. */
+/** Parses and validates the JSON that swarm's probe program printed in a container. */
 export async function parseProbe(text: string): Promise<Probe> {
   const { value } = parseJson(Buffer.from(text), "the probe's answer");
   const [first] = await findSchemaViolations("probe", value);
@@ -139,7 +144,10 @@ export async function isMergeReport(value: unknown): Promise<boolean> {
   return (await findSchemaViolations("merge", value)).length === 0;
 }
 
-/** Whether a value is a valid proof report: the outcome of checking a worker's result in fresh sandboxes. */
+/**
+ * Whether a value is a valid proof report. Swarm writes this report after it has checked a worker's result in
+ * new sandboxes.
+ */
 export async function isProofReport(value: unknown): Promise<boolean> {
   return (await findSchemaViolations("proof", value)).length === 0;
 }

@@ -10,7 +10,8 @@ import { findSchemaViolations } from "./find-violations.ts";
 import { type LocatedYaml, parseYaml } from "./parse-yaml.ts";
 
 /**
- * Parses a `sandbox.yaml` and fills in defaults. Throws the problem that is closest to the top of the file.
+ * Parses a `sandbox.yaml` and fills in defaults. If the file is invalid, throws the problem that is closest
+ * to its top.
  */
 export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise<SandboxSpec> {
   const yaml = parseYaml(bytes, file);
@@ -24,14 +25,14 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
   return toSandboxSpec(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
 }
 
-/** Compares problems by position, so that users correct a file from top to bottom. */
+/** Compares two problems by their position in the file, so that users correct the file from top to bottom. */
 function compare(one: SourceLocation, other: SourceLocation): number {
   return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
 /**
- * Takes the values of environment variables from the source text, because a parsed `1.10` would be 1.1, and a
- * parsed `0755` would be 755.
+ * Replaces the parsed values of environment variables by their source text, because YAML parses `1.10` as the
+ * number 1.1, and `0755` as the number 755.
  */
 function withEnvAsWritten(file: SandboxSpecFile, { textOf }: LocatedYaml): SandboxSpecFile {
   if (!file.env) return file;

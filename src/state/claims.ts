@@ -3,44 +3,49 @@ import { fstatSync, readdirSync, statSync } from "node:fs";
 import { type FileHandle, link, mkdir, open, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** A claim on a lock, made by one process. Only the newest claim on a lock counts. */
+/**
+ * One process's claim on a lock, stored as a numbered file. Of all claims on a lock, only the newest counts.
+ */
 export interface LockClaim {
   /**
-   * The open handle of the claim file. A write through this handle never changes a newer file of the same
-   * name.
+   * The open handle of the claim file. If another process creates a new file with the same name, a write
+   * through this handle does not change the new file.
    */
   readonly handle: FileHandle;
-  /** Returns whether this claim still exists and no newer one does. */
+  /** Returns whether the file of this claim still exists and no newer claim does. */
   isNewest(): boolean;
 }
 
 export interface NewestLockClaim {
   readonly number: number;
   readonly path: string;
-  /** The time of the holder's last renewal, in milliseconds since 1970. */
+  /** The time at which the holder last renewed its claim, in milliseconds since 1970. */
   readonly renewedAtMs: number;
 }
 
 /**
- * The claims on a lock: numbered files such as `state.lock.17`, of which only the highest number counts. A
- * process creates a claim with `link()`, which succeeds for only one process on every filesystem. Then this
- * process removes the older claims.
+ * The claims on a lock, which are numbered files such as `state.lock.17`; only the claim with the highest
+ * number counts. A process creates a claim with `link()`, which succeeds for only one process on every
+ * filesystem, and then removes the older claims.
  */
 export interface LockClaims {
   newest(): NewestLockClaim | null;
   /**
-   * Creates the claim with the number after `looked`, and writes `text` into it. Returns undefined if another
-   * process was faster.
+   * Creates the claim whose number follows that of `looked`, and writes `text` into the claim's file. Returns
+   * undefined if another process created this claim first.
    */
   makeAfter(looked: NewestLockClaim | null, text: string): Promise<LockClaim | undefined>;
 }
 
-/** Gives access to the claims on a lock. The claim files lie beside the lock's file. */
+/** Gives access to the claims on a lock. The claim files are in the same folder as the lock's file. */
 export function openLockClaims(file: string): LockClaims {
   const [folder, prefix] = [dirname(file), `${basename(file)}.`];
   const pathOf = (number: number): string => join(folder, `${prefix}${number}`);
 
-  /** Lists the numbers of the claims in ascending order, and the name suffixes of temporary files. */
+  /**
+   * Lists the numbers of the existing claims in ascending order, and the endings of the names of temporary
+   * files.
+   */
   const list = (): { readonly numbers: number[]; readonly temporary: string[] } => {
     const endings = namesIn(folder).flatMap((name) =>
       name.startsWith(prefix) ? [name.slice(prefix.length)] : [],
@@ -56,8 +61,8 @@ export function openLockClaims(file: string): LockClaims {
   const newestNumber = (): number => list().numbers.at(-1) ?? 0;
 
   /**
-   * Removes older claims, the oldest first, and stops at the first failure. Because of this order, a claim
-   * that still exists and has the highest number is the newest.
+   * Removes the claims older than number `number`, the oldest first, and stops at the first failure. Because
+   * of this order, a claim that still exists and has the highest number is the newest.
    */
   const removeOlder = async (number: number): Promise<void> => {
     const { numbers, temporary } = list();
@@ -111,8 +116,8 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Links a temporary file to its final name. Returns false if the name is taken, or if another process's claim
- * has already removed the temporary file.
+ * Links a temporary file to its final name. Returns false if the name is taken, or if another process has
+ * already removed the temporary file.
  */
 async function isLinked(temporary: string, path: string): Promise<boolean> {
   try {

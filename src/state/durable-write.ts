@@ -4,24 +4,25 @@ import * as fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 
-/** The file operations of a durable write. Tests replace them to make one operation fail. */
+/** The file operations that a durable write uses. A test replaces one of them to make it fail. */
 export type FileOperations = Pick<typeof fs, "open" | "rename" | "unlink" | "readdir">;
 
 export interface DurableWriteOptions {
   readonly files?: FileOperations;
-  /** Whether to flush the file and its folder to disk. */
+  /** Whether to flush the file and its folder to disk (`fsync`). */
   readonly sync?: boolean;
-  /** Called directly before the rename. If this function throws, the old content stays. */
+  /**
+   * Called directly before the temporary file is renamed to the final name. If this function throws, the file
+   * keeps its old content.
+   */
   readonly beforeRename?: () => Promise<void>;
 }
 
 /**
- * Replaces a file atomically: even after a crash, the file has either all of the old content or all of the
- * new. Returns the stats of the new file, read before the rename, because another writer may replace the file
- * after the rename.
- * Does not use write-file-atomic, which can leave a truncated file on a full disk and report success
- * (docs/decisions/0004-own-durable-writer.md). Another user can also guess its temporary name and place a
- * link there.
+ * Replaces a file atomically, so that it has all of the old content or all of the new, even after a crash.
+ * Returns the stats of the new file, which are read before the rename, because another process may replace
+ * the file after it. Does not use the npm package write-file-atomic, which can leave a truncated file on a
+ * full disk and report success (docs/decisions/0004-own-durable-writer.md).
  */
 export async function writeFileDurably(
   file: string,
@@ -54,10 +55,9 @@ export async function writeFileDurably(
 }
 
 /**
- * Removes the temporary files of writers that were killed or suspended, so that a suspended writer cannot
- * rename its file later. Throws if one of the files cannot be removed.
- * The caller must hold the lock. `confirm` checks the lock after the files are listed, so that no file of the
- * next holder is removed.
+ * Removes the temporary files of killed or suspended writers of this file, so that a suspended writer cannot
+ * rename its temporary file later. The caller must hold the file's lock; before the removal, `confirm` checks
+ * that the caller still holds it.
  */
 export async function removeTemporaryFiles(
   file: string,

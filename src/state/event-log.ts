@@ -7,17 +7,23 @@ import type { EventLog, EventToLog } from "../ports/event-log.ts";
 import { eventLogFileNames, eventReader } from "./read-events.ts";
 
 export interface EventLogOptions {
-  /** The `.aimi` folder. The caller must check that no link leads from there out of the repository. */
+  /**
+   * The path of the `.aimi` folder. The caller must check that no symbolic link in this path leads out of the
+   * repository.
+   */
   readonly folder: string;
-  /** The ID of the swarm whose events are added. Without this option, each event carries its own swarm ID. */
+  /**
+   * The ID of the swarm to which all added events belong. Without this option, the log takes the swarm ID
+   * from the event itself.
+   */
   readonly swarmId?: string;
   readonly clock: () => Date;
   /**
-   * Called when writing begins to fail, but not for each further failure. Until writing succeeds again, the
-   * log keeps new events in memory, up to a limit.
+   * Called at the first failed write, but not for the failures that follow it. Until a write succeeds again,
+   * the log keeps new events in memory, up to a limit.
    */
   readonly onFailure?: (error: unknown) => void;
-  /** The size in bytes at which the log rotates its files. */
+  /** The maximum size of the log file in bytes; then the log files are rotated. */
   readonly maxFileBytes?: number;
 }
 
@@ -25,7 +31,7 @@ interface Opened {
   readonly handle: FileHandle;
   readonly identity: string;
   size: number;
-  /** Whether the last line is incomplete, because its writer was killed. */
+  /** Whether the last line of the log file is incomplete, because the process that wrote it was killed. */
   isTorn: boolean;
 }
 
@@ -36,8 +42,8 @@ const lineBreak = 0x0a;
 const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /**
- * Creates the event log of a worktree. Only one process may write to the log. The log file is opened when the
- * first event is added.
+ * Creates the event log of a worktree. Only one process may write to a log at a time. The log file is opened
+ * when the first event is added.
  */
 export function eventLog({
   folder,
@@ -101,8 +107,8 @@ export function eventLog({
   }
 
   /**
-   * Returns the open log file, with space for `bytes` more bytes. Rotates the log files if the open file is
-   * full. Opens the log file again if another program has replaced or removed it.
+   * Returns the open log file, after a rotation if `bytes` more bytes would exceed the maximum size. Opens
+   * the log file again if another program has replaced or removed it.
    */
   async function openFor(bytes: number): Promise<Opened> {
     if (opened && (await identityAt(file)) !== opened.identity) await close();
@@ -148,7 +154,7 @@ export function eventLog({
   };
 }
 
-/** Opens the log file. Follows no link, and does not block if the path is a FIFO. */
+/** Opens the log file. Fails if the path is a symbolic link, and does not block if it is a FIFO. */
 async function openFile(folder: string, file: string): Promise<Opened> {
   await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;

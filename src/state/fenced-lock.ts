@@ -2,8 +2,9 @@ import type { Lock } from "../ports/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
- * Wraps a file's lock so that a new holder first removes the temporary files of earlier holders. Otherwise an
- * earlier holder that was suspended before its rename could overwrite a newer state.
+ * Wraps the lock of the state file so that a new holder first removes the temporary files of earlier holders.
+ * Otherwise an earlier holder that was suspended before it renamed its temporary file could overwrite a newer
+ * state.
  */
 export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">): Lock {
   return {

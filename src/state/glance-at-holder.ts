@@ -7,9 +7,9 @@ import { readSmallFile } from "./read-small.ts";
 const maxBytes = 64 * 1024;
 
 /**
- * Finds the holder of a kernel lock in `/proc/locks`, without loading the native lock module. Returns null if
- * no process holds the lock. Returns undefined if the holder is uncertain, so that the caller must try to
- * acquire the lock.
+ * Finds the process that holds a kernel lock, from `/proc/locks` and without loading the native lock module.
+ * Returns null if no process holds the lock. Returns undefined if it is uncertain; the caller must then try
+ * to acquire the lock.
  */
 export function findKernelLockHolder(file: string): LockHolder | null | undefined {
   try {
@@ -25,8 +25,8 @@ export function findKernelLockHolder(file: string): LockHolder | null | undefine
 }
 
 /**
- * Returns whether `/proc/locks` lists a lock on a file. A line looks like `1: OFDLCK ADVISORY WRITE -1
- * 08:01:1234 0 EOF`.
+ * Returns whether `/proc/locks` lists a lock on the given file. A line there looks like `1: OFDLCK ADVISORY
+ * WRITE -1 08:01:1234 0 EOF`.
  */
 function isLocked({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): boolean {
   const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);

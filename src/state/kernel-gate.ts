@@ -6,10 +6,10 @@ import { acquireKernelLock } from "./kernel-lock.ts";
 const defaultWaitMs = 20_000;
 
 /**
- * Creates a pause lock from two kernel locks, which the kernel releases when their holder ends. A starting
- * program holds the lock `starts` as shared, and a pause holds it exclusively.
- * Both first acquire the lock `turnstile`. A pause keeps `turnstile` while it waits for `starts`, so that a
- * steady stream of starting programs cannot starve the pause.
+ * Creates a pause lock from two kernel locks. A process that starts a program in the container holds `starts`
+ * as a shared lock; a process that pauses the container holds `starts` exclusively. Both first acquire
+ * `turnstile`, which a pausing process keeps while it waits for `starts`, so that new starts cannot delay the
+ * pause without end.
  */
 export function kernelPauseLock(
   folder: string,
@@ -56,8 +56,8 @@ export function kernelPauseLock(
 }
 
 /**
- * Returns the name of a container's pause lock, which is one of 256 names. Two containers seldom share a
- * lock, and 256 lock files are few enough to keep for ever.
+ * Returns the name of the pause lock for the given container, which is one of 256 names. Two containers
+ * seldom share a lock, and so few lock files need no removal.
  */
 export function pauseLockNameOf(containerId: string): string {
   return containerId.slice(0, 2);

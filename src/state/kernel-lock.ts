@@ -9,8 +9,8 @@ import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holde
 import { pollUntilAnswer } from "./wait-for.ts";
 
 /**
- * Creates a lock that the kernel keeps on an open file. The kernel releases the lock when the holder ends or
- * crashes, so the lock is never stale. The file stays and names the last holder.
+ * Creates a lock that the kernel keeps on an open file, and releases when the holding process ends or
+ * crashes. The lock file is never removed, and contains the last holder.
  */
 export function kernelLock(file: string, command: string): Lock {
   return {
@@ -46,8 +46,8 @@ export function kernelLock(file: string, command: string): Lock {
 }
 
 /**
- * Polls until this process holds the lock; returns undefined after `waitMs`. Keeps one file handle open for
- * all tries, because opening the file for each try would take CPU time from the holder.
+ * Tries to acquire the lock until it succeeds; returns undefined after `waitMs`. Opens the file once for all
+ * tries, because each opening would take CPU time from the holder of the lock.
  */
 export async function acquireKernelLock(
   file: string,
@@ -101,8 +101,8 @@ function heldLock(handle: FileHandle, file: string): HeldLock {
 }
 
 /**
- * Returns whether a path still leads to the file of this handle. The call is synchronous, because the thread
- * pool would take ten times the CPU time.
+ * Returns whether `file` is still the path of the file that `handle` opened. The call is synchronous, because
+ * an asynchronous call would take ten times the CPU time.
  */
 function isSameFile(handle: FileHandle, file: string): boolean {
   const ours = fstatSync(handle.fd, { bigint: true });

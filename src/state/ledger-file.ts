@@ -3,7 +3,9 @@ import { dirname } from "node:path";
 import { parseLedgerLine } from "../domain/ledger.ts";
 import type { LedgerFile } from "../ports/project-files.ts";
 
-/** Reads and extends the ledger, a file with one JSON object per line. */
+/**
+ * Reads the ledger, which records the outcomes of tasks, and adds lines to it. Each line is a JSON object.
+ */
 export function ledgerFile(file: string): LedgerFile {
   return {
     async read() {

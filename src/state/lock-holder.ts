@@ -1,12 +1,12 @@
 import { hostname } from "node:os";
 import type { LockHolder } from "../domain/lock-holder.ts";
 
-/** Describes this process as the holder of a lock. */
+/** Returns the description of this process that is written into a lock file. */
 export function currentProcessAsHolder(command: string, now: Date): LockHolder {
   return { pid: process.pid, host: hostname(), since: now.toISOString(), command };
 }
 
-/** Parses the holder in the content of a lock file. Returns null if the content is incomplete. */
+/** Parses the description of the holder in a lock file. Returns null if the description is incomplete. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const { pid, host, since, command } = JSON.parse(text);
@@ -16,5 +16,5 @@ export function parseHolder(text: string): LockHolder | null {
   }
 }
 
-/** The holder to show if a lock is held but its file is unreadable. */
+/** The holder to show in messages if a lock is held but the lock file does not say by which process. */
 export const unknownHolder: LockHolder = { pid: 0, host: "unknown", since: "unknown", command: "unknown" };

@@ -9,24 +9,33 @@ import { nextRevision } from "./state-store.ts";
 
 export interface OwnerStateDeps {
   readonly file: StateFile;
-  /** The lock of the state. A lock that other processes can take over must be a fenced lock. */
+  /**
+   * The lock of the state file. If other processes can take the lock from a holder that does not renew it, it
+   * must be a fenced lock.
+   */
   readonly lock: Lock;
   readonly clock: () => Date;
-  /** Called if waiting for the lock times out. The changes stay in the queue. */
+  /**
+   * Called each time that waiting for the lock of the state file times out. The changes stay in the queue,
+   * and the writer tries again.
+   */
   readonly onDelay?: (error: SwarmError) => void;
   readonly waitMs?: number;
-  /** The maximum time in milliseconds that a change of `updateInBatch` waits for other changes. */
+  /** The maximum time in milliseconds that a change passed to `updateInBatch` waits before it is written. */
   readonly maxBatchDelayMs?: number;
   readonly crashPoint?: CrashHook;
 }
 
-/** The owner's access to the state of a swarm. Changes that arrive during a write form the next batch. */
+/**
+ * The owner's access to the state of the swarm. Changes that arrive during a write are written together in
+ * the next write.
+ */
 export interface OwnerStateWriter extends AsyncDisposable {
-  /** Applies a change. Resolves with the new state when the change is on disk. */
+  /** Applies a change to the state. Resolves with the new state when it is on disk. */
   update(change: StateChange): Promise<SwarmState>;
   /**
-   * Applies a change like `update`, but only after up to `maxBatchDelayMs`. All changes that arrive until
-   * then are written in one batch.
+   * Applies a change like `update`, but waits up to `maxBatchDelayMs` first. All changes that arrive
+   * meanwhile are written in one batch.
    */
   updateInBatch(change: StateChange): Promise<SwarmState>;
 }
@@ -40,8 +49,8 @@ interface Waiting {
 const defaultSoonMs = 1_000;
 
 /**
- * Opens the state for the owner. The owner also acquires the state lock for each write, because other
- * processes write to the state, too.
+ * Opens the state for the owner of the swarm. The owner acquires the lock of the state file for each write,
+ * because other processes write to this file, too.
  */
 export function openOwnerState({
   file,

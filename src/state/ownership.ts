@@ -2,11 +2,11 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock } from "../ports/lock.ts";
 
-/** The exclusive right of a process to act on a swarm as its owner. */
+/** The exclusive right of a process to run a swarm as its owner. */
 export interface Ownership extends AsyncDisposable {
   /**
-   * Aborted with LOCK_LOST when another process has replaced the lock file. This process must then start no
-   * new work.
+   * Aborted with LOCK_LOST when another process has replaced the lock file. This process is then no longer
+   * the owner, and must start no new work.
    */
   readonly lost: AbortSignal;
 }
@@ -17,8 +17,8 @@ const waitMs = 300;
 const lookEveryMs = 5_000;
 
 /**
- * Makes this process the owner. If another process is the owner, throws OWNED_BY_ANOTHER with that process as
- * the holder.
+ * Makes this process the owner of the swarm. If another process is the owner, throws OWNED_BY_ANOTHER with a
+ * description of that process.
  */
 export async function acquireOwnership(
   lock: Lock,

@@ -6,8 +6,8 @@ import { pauseLockNameOf } from "./kernel-gate.ts";
 const waitMs = 20_000;
 
 /**
- * Creates a pause lock for machines without kernel locks. Starts and pauses acquire the same exclusive lock,
- * so programs in a container start one after another.
+ * Creates a pause lock for machines without kernel locks. A process acquires the same exclusive lock to start
+ * a program in the container as to pause the container, so programs start one after another.
  */
 export function portablePauseLock(
   folder: string,

@@ -13,9 +13,8 @@ const longAgo = new Date(0);
 
 /**
  * Creates a lock for network filesystems and for platforms without kernel locks (`SWARM_LOCK=portable`). A
- * holder renews its claim like a lease. If the holder does not renew its claim for `staleMs`, another process
- * can acquire the lock, and the old holder's `confirm` then throws.
- * `fencedLock` prevents writes that the old holder has already confirmed
+ * holder must renew its claim, like a lease; if it does not do so for `staleMs`, another process can acquire
+ * the lock. Then the old holder's `confirm` throws, and `fencedLock` stops writes that it confirmed before
  * (docs/decisions/0039-a-version-is-claimed-before-it-is-written.md).
  */
 export function portableLock(
@@ -25,8 +24,8 @@ export function portableLock(
 ): Lock {
   const claims = openLockClaims(file);
   /**
-   * Returns whether a claim was renewed recently, so that its process holds the lock. A renewal time far in
-   * the future counts as stale, because then a clock was wrong.
+   * Returns whether a claim was renewed recently, so that the process that made the claim still holds the
+   * lock. A renewal time far in the future does not count as recent, because the clock was wrong then.
    */
   const isHeld = (newest: NewestLockClaim): boolean => Math.abs(Date.now() - newest.renewedAtMs) < staleMs;
 

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { isError, SwarmError } from "../domain/errors.ts";
 
 /**
- * The identity of a project, which stays the same when branches or remotes are renamed. A copy of the project
- * needs its own identity.
+ * The identity of a project. It stays the same when branches or remotes are renamed. A copy of the project's
+ * folder gets an identity of its own.
  */
 export interface ProjectIdentity {
   /** The ID of the project, 32 hexadecimal digits. */
@@ -20,14 +20,14 @@ interface IdFile {
 }
 
 export interface ProjectIdentityDeps {
-  /** The git folder that all worktrees share. */
+  /** The path of the git folder that all worktrees of the project share. */
   readonly commonFolder: string;
   /** The ID of this machine. */
   readonly machine: string;
 }
 
 /**
- * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID belongs to another
+ * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID was created for another
  * folder or machine.
  */
 export async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Promise<ProjectIdentity> {
@@ -40,15 +40,15 @@ export async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Pr
   return { id: found.id };
 }
 
-/** Returns whether the project has an ID. */
+/** Returns whether an ID was already created for the project. */
 export async function hasProjectIdentity(commonFolder: string): Promise<boolean> {
   return (await readId(idFileIn(commonFolder))) !== null;
 }
 
 /**
- * Binds the project to its present folder and machine; does nothing if the project is bound to them already.
- * A moved project keeps its ID; a copied project gets a new ID. Throws PROJECT_COPIED for `moved` if the
- * original folder still has this ID.
+ * Records the project's present folder and machine in the ID file, unless they are recorded already. With
+ * `moved`, the project keeps its ID; with `copied`, it gets a new one. Throws PROJECT_COPIED for `moved` if
+ * the original folder still has the same ID.
  */
 export async function rebindProjectIdentity(
   deps: ProjectIdentityDeps,
@@ -81,7 +81,10 @@ async function locationOf({
   return { commonFolder: await realpath(commonFolder), machine };
 }
 
-/** Reads the ID file; returns null if the file is missing. Throws FILE_FAILED if the file is damaged. */
+/**
+ * Reads the file with the project's ID; returns null if the file is missing. Throws FILE_FAILED if the file
+ * is damaged.
+ */
 async function readId(file: string): Promise<IdFile | null> {
   let found: unknown;
   try {
@@ -110,8 +113,8 @@ async function readId(file: string): Promise<IdFile | null> {
 }
 
 /**
- * Creates the ID file. If two processes try at the same time, `link` succeeds for only one, and the other
- * process reads the ID from the complete file.
+ * Creates the file with the project's ID. If two processes try it at the same time, `link` succeeds for only
+ * one of them, and the other process uses the ID in the file that now exists.
  */
 async function makeId(file: string, location: Omit<IdFile, "version" | "id">): Promise<IdFile> {
   const made: IdFile = { version: 1, id: newId(), ...location };

@@ -6,8 +6,8 @@ import { openRegularFile } from "../wire/open-if-file.ts";
 import { watchState } from "./watch-state.ts";
 
 /**
- * The names of the log files, the newest first. A rotation renames each file to the next name and removes the
- * last file.
+ * The names of the event log's files, the newest first. A rotation removes the oldest file, and renames each
+ * other file to the next name in this list.
  */
 export const eventLogFileNames: readonly string[] = [
   "events.ndjson",
@@ -19,8 +19,8 @@ export const eventLogFileNames: readonly string[] = [
 const maxLineLength = 64 * 1024;
 
 /**
- * Reads the events in a folder, even while the owner writes them. Skips incomplete lines and lines that are
- * not events.
+ * Reads the events from the log files in a folder, even while the owner writes them. Skips incomplete lines
+ * and lines that are not events.
  */
 export function eventReader(folder: string): EventReader {
   return {
@@ -57,8 +57,9 @@ interface OpenFile {
 }
 
 /**
- * The open log files, each with the position up to which it was read. A file is identified by device and
- * inode, because a rotation renames files. The files stay open, so that their inode numbers are not reused.
+ * The open files of the event log, each with the position up to which it was read. They are identified by
+ * device and inode, because a rotation renames files, and they stay open, so that their inode numbers are not
+ * reused.
  */
 class OpenFiles implements AsyncDisposable {
   readonly #folder: string;
@@ -69,7 +70,7 @@ class OpenFiles implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Yields the events since the last call, the oldest first. */
+  /** Yields the events that were logged since the last call, the oldest first. */
   async *news(): AsyncGenerator<KeptEvent> {
     const there = await this.#look();
     const gone = [...this.#known].filter(([identity]) => !there.has(identity));
@@ -86,8 +87,8 @@ class OpenFiles implements AsyncDisposable {
   }
 
   /**
-   * Opens the log files from the newest to the oldest. In this order, a rotation meanwhile can make a file
-   * appear twice, but can never hide a file.
+   * Opens the log files from the newest to the oldest. If a rotation happens meanwhile, this order can make a
+   * file appear twice, but never makes a file be missed.
    */
   async #look(): Promise<Map<string, OpenFile>> {
     const found: [string, OpenFile][] = [];

@@ -3,8 +3,8 @@ import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * Reads the text of a small regular file, possibly in an untrusted repository. Returns null for a missing
- * file, a link, a device, a FIFO, or a file larger than `maxBytes`. Never blocks on a FIFO without a writer.
+ * Reads the text of a small regular file, possibly in an untrusted repository. Returns null if the path is
+ * missing, is a link, a device or a FIFO, or if the file is larger than `maxBytes`. Does not block on a FIFO.
  */
 export function readSmallFile(file: string, maxBytes: number): string | null {
   let handle: number;

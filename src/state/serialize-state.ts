@@ -1,9 +1,9 @@
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 
 /**
- * Creates a serializer of states, which writes one line per container. The serializer caches the text of each
- * container record, because records never change. So the cost of one change hardly depends on the number of
- * workers.
+ * Creates a function that serializes a swarm's state, with each worker's record on a line of its own. The
+ * function caches the text of each record object, because these objects never change, so that a change of one
+ * record costs little even with many workers.
  */
 export function stateSerializer(): (state: SwarmState) => string {
   const textByRecord = new WeakMap<ContainerRecord, string>();

@@ -18,43 +18,49 @@ import { stateSerializer } from "./serialize-state.ts";
 
 const headBytes = 256;
 
-/** The paths of the files with a worktree's state. */
+/** The paths of the files that contain the swarm state of a worktree. */
 export interface StatePaths {
   /** The path of the state file, `.aimi/swarm-state.json`. */
   readonly stateFile: string;
   /**
-   * The path of the backup copy of the state. The copy is in the git folder, which `git clean -fdx` does not
-   * clean.
+   * The path of the backup copy of the state. The copy is in the git folder, because `git clean -fdx` does
+   * not remove files there.
    */
   readonly copyFile: string;
-  /** The folder for states that were replaced, `.aimi/swarms`. */
+  /** The folder to which the state file is copied before a new state replaces it, `.aimi/swarms`. */
   readonly archiveFolder: string;
 }
 
 /** Parses and validates the bytes of a state file, or throws STATE_INVALID. */
 export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState>;
 
-/** Access to the state file without a lock. To write, the caller must hold the state lock. */
+/**
+ * Access to the state file, without locking it. To write, the caller must hold the lock of the state file.
+ */
 export interface StateFile {
-  /** Reads the state file, or its copy if the state file is missing. Returns null if both are missing. */
+  /**
+   * Reads the state from the state file, or from its backup copy if the state file is missing. Returns null
+   * if both are missing.
+   */
   find(): Promise<SwarmState | null>;
-  /** Reads the state like `find`, and also returns whether it came from the copy. */
+  /** Reads the state like `find`, and also returns whether the state was read from the backup copy. */
   findWithOrigin(): Promise<{ readonly state: SwarmState; readonly isCopy: boolean } | null>;
-  /** Reads the copy; returns null if the copy is missing or invalid. */
+  /** Reads the state from the backup copy; returns null if the copy is missing or invalid. */
   findCopy(): Promise<SwarmState | null>;
   /**
-   * Writes the state file and its copy. Calls `beforeRename` directly before each rename; if `beforeRename`
-   * throws, the rename does not happen.
+   * Writes the state file and its backup copy, each by a temporary file that replaces the old file. Calls
+   * `beforeRename` directly before each replacement; if it throws, the old file stays.
    */
   write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
   /**
-   * Removes the temporary files of earlier lock holders, so that a suspended holder cannot rename its file
-   * later. `confirm` must be the method of the held lock.
+   * Removes the temporary files that earlier holders of the lock left, so that a suspended holder cannot
+   * rename its temporary file later. `confirm` must be the `confirm` method of the lock that the caller
+   * holds.
    */
   removeUnfinished(confirm: () => Promise<void>): Promise<void>;
   /**
-   * Copies the state file into the archive, even if the file is invalid. Also archives the backup copy if the
-   * state file is invalid or missing.
+   * Copies the state file into the archive folder, even if the file is invalid. If the state file is invalid
+   * or missing, also copies the backup copy there.
    */
   archive(): Promise<void>;
   readonly paths: StatePaths;
@@ -68,7 +74,10 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
   const { stateFile: file, copyFile } = paths;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
-  /** The present write of this process. Resolves when the write ends, even if it fails. */
+  /**
+   * The write that this process is doing now; undefined if there is none. The promise resolves when the write
+   * ends, even if it fails.
+   */
   let writing: Promise<unknown> | undefined;
 
   const findWithOrigin: StateFile["findWithOrigin"] = async () => {
@@ -151,9 +160,9 @@ export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
 }
 
 /**
- * Returns a string that identifies a version of the file. Inode and time are not enough, because inode
- * numbers are reused and some filesystems store times in whole seconds. So the string also has the start of
- * the text, which contains the revision.
+ * Returns a string that changes with each write of the state file. It contains the start of the text, which
+ * has the revision number, because inode numbers are reused and some filesystems store times only in whole
+ * seconds.
  */
 function identityOf({ dev, ino, size, mtimeNs }: BigIntStats, head: Buffer): string {
   return [dev, ino, size, mtimeNs, head.toString("latin1")].join(" ");
@@ -178,8 +187,8 @@ function identityAt(file: string): string | null {
 }
 
 /**
- * Reads a file's stats; returns null if the file is missing. The call is synchronous, because it is short and
- * frequent, and the thread pool would take ten times the CPU time.
+ * Reads the stats of a file; returns null if the file is missing. The call is synchronous, because it is
+ * frequent, and an asynchronous call would take ten times the CPU time.
  */
 function statIfThere(file: string): BigIntStats | null {
   try {

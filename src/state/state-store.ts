@@ -7,8 +7,8 @@ import type { StateFile } from "./state-file.ts";
 export interface StateStoreDeps {
   readonly file: StateFile;
   /**
-   * The lock of the state file. It must be a fenced lock, which removes the temporary files of earlier
-   * holders when a process acquires the lock.
+   * The lock of the state file. It must be a fenced lock: one that removes the temporary files of earlier
+   * holders when a process acquires it.
    */
   readonly lock: Lock;
   readonly clock: () => Date;
@@ -16,15 +16,15 @@ export interface StateStoreDeps {
 }
 
 /**
- * Opens the state of one worktree for commands, which change the state rarely. The owner changes it often,
+ * Opens the state of one worktree for commands, which seldom change it. The owner changes the state often,
  * and uses `openOwnerState` instead.
  */
 export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateStoreDeps): StateStore {
   const stateFile = file.paths.stateFile;
 
   /**
-   * Returns the state; null if the worktree has none. If only the copy is left, for example because the user
-   * ran `git clean -fdx`, restores the state file, because other programs read the file.
+   * Returns the state; null if the worktree has none. If only the backup copy exists, for example after `git
+   * clean -fdx`, restores the state file from the copy, because other programs read the state file.
    */
   const find = async (): Promise<SwarmState | null> => {
     const found = await file.findWithOrigin();

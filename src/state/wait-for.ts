@@ -3,15 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 const shortestMs = 1;
 const maxMs = 25;
 /**
- * After this share of `waitMs`, a process polls more often again. Otherwise a process that has waited long
- * would lose against new ones, which poll often.
+ * The share of `waitMs` after which a process polls more often again. Otherwise new processes, which poll
+ * often at first, would usually acquire the lock before a process that has waited long.
  */
 const patientShare = 0.25;
 const patientMs = 4;
 
 /**
- * Polls until `ask` returns an answer; returns undefined after `waitMs`. The intervals grow (backoff) and
- * vary (jitter), so that many waiters do not poll at the same moment.
+ * Calls `ask` repeatedly until it returns an answer; returns undefined after `waitMs`. The intervals grow
+ * (backoff) and vary at random (jitter), so that many waiting processes do not poll at the same moment.
  */
 export async function pollUntilAnswer<Answer>(
   ask: () => Promise<Answer | undefined>,

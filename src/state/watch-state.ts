@@ -5,9 +5,9 @@ import { basename, dirname } from "node:path";
 const lookEveryMs = 1_000;
 
 /**
- * Calls `onChange` if the file exists, and then at each change of the file, until the signal is aborted.
- * Watches the folder, because each write replaces the file. Also polls every second, because file watches may
- * miss changes.
+ * Calls `onChange` once if the file exists, and then at each change of the file, until the signal is aborted.
+ * Watches the file's folder, because each write replaces the file, and also polls every second, because file
+ * watches may miss changes.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
   if (signal.aborted) return;

@@ -14,13 +14,13 @@ import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & AgentAccessSettings;
-  /** The environment variables of the user's `swarm` command. */
+  /** The environment variables of the `swarm` command that the user runs. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly requestsOf: (swarmId: string) => Pick<WorkerChannel, "findRequest">;
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
-/** An agent that the owner is going to start or continue, with its task file. */
+/** An agent that the owner is going to start or continue, and the path of its task file. */
 export interface AgentToRun {
   readonly file: string;
   readonly agent: AgentSpec;
@@ -28,34 +28,37 @@ export interface AgentToRun {
   readonly allow: readonly string[];
 }
 
-/** How a swarm's agents reach their models: their network and their credentials. */
+/** Decides how a swarm's agents reach their models: which network and which credentials they get. */
 export interface AgentAccess {
   /**
-   * Returns the agents that are going to run: those of new tasks, of unfinished workers in the state and of
-   * retried workers.
+   * Returns the agents that the owner is going to run: for new tasks, for workers in the state that have not
+   * ended, and for workers that the user retries.
    */
   findAgentsToStart(
     works: readonly { readonly task: LoadedTask }[],
     state: SwarmState | null,
     retried: readonly string[],
   ): Promise<AgentToRun[]>;
-  /** Throws if an agent has no network for its model, or no credentials. Call it before any worker starts. */
+  /**
+   * Throws if one of the given agents has no network to reach its model, or no credentials. Call it before
+   * any worker starts.
+   */
   refuse(due: readonly AgentToRun[]): void;
   /**
-   * Returns lines for the user about network access and credentials. The lines name the variables of
-   * credentials and never contain their values.
+   * Returns lines for the user about the network access and credentials that the agents get. The lines
+   * contain the names of environment variables, but never their values.
    */
   describe(due: readonly AgentToRun[]): string[];
-  /** Returns the keys of the agent packages that the base image must contain. */
+  /** Returns the keys of the agent packages that the base image must contain for the given agents. */
   inImage(due: readonly AgentToRun[]): string[];
   /**
-   * Returns the network that the settings choose. Throws INVALID_VALUE if the engine has no network of
-   * exactly that name.
+   * Returns the network that the settings choose for workers. Throws INVALID_VALUE if the engine has no
+   * network of exactly that name.
    */
   network(networks: Pick<Networks, "names">, signal: AbortSignal): Promise<ContainerNetwork>;
   /**
-   * Returns the environment variables with the credentials for a request's agent; null if there are none. The
-   * owner reads them at each connection and never stores them.
+   * Returns the environment variables with the credentials for the agent that a task request names; null if
+   * there are none. The owner reads them each time that it connects to the worker, and never stores them.
    */
   credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
 }

@@ -7,13 +7,13 @@ import type { StateStore } from "../ports/state-store.ts";
 export interface SendCommandsToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;
   readonly owner: Pick<Lock, "holder">;
-  /** Watches the state: calls `onChange` whenever the state may have changed, until the signal is aborted. */
+  /** Calls `onChange` whenever the state of the swarm may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 /**
- * Writes commands into the state for the owner, and waits until the owner has applied them. Returns false if
- * there is no owner to apply them.
+ * Writes commands for the owner into the state, and waits until the owner has applied them. Returns false if
+ * there is no owner, or if the owner ends before it has applied them.
  */
 export async function sendCommandsToOwner(
   { store, owner, watch }: SendCommandsToOwnerDeps,
@@ -62,8 +62,8 @@ interface Named {
 }
 
 /**
- * Returns whether two container names belong to the same worker. Ignores the attempt, because the worker may
- * have begun its next attempt meanwhile.
+ * Returns whether two container names belong to the same worker. The attempt number in the names may differ,
+ * because the worker may have begun its next attempt meanwhile.
  */
 function isSameWorker(one: Named, other: Named): boolean {
   return homeVolumeName(one.name) === homeVolumeName(other.name);

@@ -26,18 +26,18 @@ export interface PlannedWork {
 
 export interface BeginSwarmRequest {
   readonly works: readonly PlannedWork[];
-  /** Whether to archive the present swarm and begin a new one. */
+  /** Whether to archive the state of the present swarm and begin a new swarm. */
   readonly isNew: boolean;
   /**
-   * The commands that were in the state before this process became the owner. The new owner drops them,
-   * except `retry`, because the processes that sent them no longer wait.
+   * The commands for the previous owner that were still in the state when this process became the owner. The
+   * new owner drops them, except `retry`, because the processes that sent them no longer wait.
    */
   readonly earlierCommands: readonly OwnerCommand[];
 }
 
 /**
- * Creates the swarm's state or extends it, with a record for each task to carry out. Only the owner may call
- * it.
+ * Creates the state of a new swarm, or extends the state of the present one, with a record for each task to
+ * carry out. Only the owner may call it.
  */
 export async function beginSwarm(
   deps: BeginSwarmDeps,
@@ -55,14 +55,17 @@ export async function beginSwarm(
   });
 }
 
-/** Returns the state with a pending record for each task that has no record yet. */
+/**
+ * Returns the state, extended by a record with the status `pending` for each given task that has no record
+ * yet.
+ */
 export function addPlannedWork(state: SwarmState, works: readonly PlannedWork[], now: Date): SwarmState {
   return works.reduce((before, work) => withWork(before, work, now), state);
 }
 
 /**
- * Clears the pauses of all workers that do not run. The owner unpauses a running worker later, when it
- * attaches to the worker.
+ * Clears the pauses of all workers that do not run. For a running worker, the owner clears the pause when it
+ * connects to the worker.
  */
 function withoutPauses(state: SwarmState): SwarmState {
   const containers = state.containers.map((record) =>
@@ -72,8 +75,8 @@ function withoutPauses(state: SwarmState): SwarmState {
 }
 
 /**
- * Writes the state of a new swarm and its workers in one write. A crash between two writes would leave a
- * swarm that seems to have nothing to do.
+ * Writes the state of a new swarm together with the records of its workers. A crash between two separate
+ * writes would leave a swarm without workers.
  */
 async function replaceOrCreate(
   { store, project, engine, newId, clock }: BeginSwarmDeps,
@@ -110,8 +113,8 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
 }
 
 /**
- * Returns a container name that no worker has: a worker that is added later may have the slug of an earlier
- * worker.
+ * Returns a container name that no other worker of the swarm has. A plain slug is not enough, because an
+ * added task may have the slug of an earlier worker.
  */
 function freeName({ project, swarmId, containers }: SwarmState, slug: string): string {
   const taken = new Set(containers.map(workerSlug));
@@ -120,7 +123,10 @@ function freeName({ project, swarmId, containers }: SwarmState, slug: string): s
   return workerContainerName({ projectId: project.id, swarmId, slug: free, attempt: 1 });
 }
 
-/** Returns every worker of the state that has not ended, with its task. */
+/**
+ * Returns every worker in the state that has not ended, with its task. Leaves out a worker whose task is
+ * unknown.
+ */
 export function findUnendedWorkers(
   { containers }: SwarmState,
   taskOf: (record: ContainerRecord) => WorkerTask | null,

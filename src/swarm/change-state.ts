@@ -26,7 +26,7 @@ export interface ChangeStateDeps {
   readonly clock: () => Date;
 }
 
-/** Creates a swarm's state; with `force`, archives the present state first. */
+/** Creates the state of a new swarm; with `force`, archives the present state first. */
 export async function initState(
   deps: ChangeStateDeps,
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
@@ -37,8 +37,8 @@ export async function initState(
 }
 
 /**
- * Adds a pending record of a worker. Unlike the other changes in this file, this change is allowed while
- * another process owns the swarm.
+ * Adds a record with the status `pending` for a worker. Unlike the other changes in this file, this change is
+ * allowed while another process owns the swarm.
  */
 export async function addContainer(
   { store, clock }: ChangeStateDeps,
@@ -49,7 +49,7 @@ export async function addContainer(
 }
 
 /**
- * Changes a worker's record. If the change ends the worker, also adds the outcome of the task to the ledger.
+ * Changes a worker's record. If the change ends the worker, also adds the outcome of its task to the ledger.
  */
 export async function updateContainer(
   deps: ChangeStateDeps,
@@ -68,7 +68,7 @@ export async function removeContainer(deps: ChangeStateDeps, name: string): Prom
   await deps.store.update((before) => withoutRecord(before, name));
 }
 
-/** Drops the records of ended workers, and returns how many it dropped. */
+/** Removes the records of ended workers from the state, and returns how many it removed. */
 export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   await throwIfSwarmOwned(deps);
   let removed = 0;
@@ -80,7 +80,7 @@ export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
   return removed;
 }
 
-/** Throws OWNED_BY_ANOTHER if the swarm has an owner: then only the owner may change the state. */
+/** Throws OWNED_BY_ANOTHER if a process owns the swarm, because then only the owner may change the state. */
 export async function throwIfSwarmOwned({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });

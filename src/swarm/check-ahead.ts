@@ -1,17 +1,20 @@
 import type { RanCheck } from "../domain/generated/merge.ts";
 
-/** Runs the merge check on a commit. Returns null if there is no check. */
+/** Runs the check command of the merge on a commit. Returns null if no check command is set. */
 export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
 /**
- * Starts checks of commits before it is certain that their results are needed. If a result is needed, it is
- * then ready sooner.
+ * Runs the merge check on commits before it is certain that the results are needed, so that a needed result
+ * is ready sooner.
  */
 export interface SpeculativeChecks {
   readonly begin: (commit: string, what: string) => void;
-  /** Returns the result of the check that was started for a commit. If no check was started, runs one now. */
+  /**
+   * Returns the result of the merge check on a commit. Waits for the check that `begin` started for this
+   * commit, or else runs the check now.
+   */
   readonly resultOf: (commit: string, what: string) => Promise<RanCheck | null>;
-  /** Aborts the started checks whose results no caller has requested. */
+  /** Aborts the checks that `begin` started and whose results `resultOf` has not returned. */
   readonly abortUnused: () => Promise<void>;
 }
 

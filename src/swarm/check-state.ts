@@ -16,29 +16,29 @@ export interface CheckStateDeps {
   readonly store: Pick<StateStore, "find">;
   readonly owner: Pick<Lock, "holder">;
   /**
-   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
-   * first engine that answers, or null if none does.
+   * Returns the engine at the given endpoint, without checking that the engine answers. If the endpoint is
+   * null, returns the first engine that answers, or null if none does.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
   readonly readJournal: ReadHostJournal;
 }
 
-/** Reads the host's journal of the messages from a worker. */
+/** Reads a summary of the messages that the host has received from a worker, from the host's journal. */
 export type ReadHostJournal = (
   swarmId: string,
   worker: { readonly containerName: string; readonly taskFilePath: string },
 ) => Promise<JournalSummary | null>;
 
-/** The state, with its differences from the engine's containers. */
+/** The state of the swarm, with the differences between its records and the engine's containers. */
 export interface CheckedState extends ContainerComparison {
   readonly state: SwarmState | null;
-  /** Whether an engine answered, so that the state could be compared with the engine's containers. */
+  /** Whether an engine answered and the records could be compared with its containers. */
   readonly reconciled: boolean;
 }
 
 /**
- * Compares the state with the engine and returns the differences. Lists the engine's containers once, and
- * makes further calls only if the list does not confirm the records.
+ * Compares the records in the state with the engine's containers, and returns the differences. Lists the
+ * containers once, and makes further calls to the engine only if the list does not confirm the records.
  */
 export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
   const state = await deps.store.find();
@@ -81,7 +81,7 @@ async function compare(
   });
 }
 
-/** Throws ENGINE_CHANGED if the state was recorded on another engine. */
+/** Throws ENGINE_CHANGED if the state names another engine than the given one. */
 export async function refuseOtherEngine(
   { engine: recorded }: Pick<SwarmState, "engine">,
   engine: Pick<ContainerEngine, "info" | "endpoint">,

@@ -22,7 +22,10 @@ import { removeWithoutTimeout } from "./remove-slowly.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
-  /** The engine to clean up. Null if it is certain that the swarm has nothing on any engine. */
+  /**
+   * The engine from which to remove containers and volumes. Null if it is certain that the swarm has nothing
+   * on any engine.
+   */
   readonly engine: ContainerEngine | null;
   readonly readAttempt: (attempt: LeftoverAttempt) => Promise<JournalSummary | null>;
   readonly work: Pick<WorkRepository, "isReferenced">;
@@ -33,10 +36,15 @@ export interface CleanUpDeps {
 export interface CleanUpRequest {
   readonly state: SwarmState | null;
   readonly scope: EngineScope;
-  /** The container names of the workers to clean up; null for everything of the worktree. */
+  /**
+   * The container names of the workers to clean up; null to clean up everything that belongs to the worktree.
+   */
   readonly only: readonly string[] | null;
   readonly discard: boolean;
-  /** Whether to also remove the files of earlier swarms, if these have nothing left on the engine. */
+  /**
+   * Whether to also remove the local files of each earlier swarm that has no container or volume left on the
+   * engine.
+   */
   readonly withFiles: boolean;
   readonly dryRun: boolean;
 }
@@ -45,16 +53,16 @@ export interface CleanUpResult {
   readonly removed: readonly RemovedThing[];
   readonly kept: readonly KeptThing[];
   /**
-   * The first error of the engine; null if there was none. Things that the engine did not remove are in
-   * `kept`.
+   * The first error that the engine returned; null if there was none. The containers and volumes that the
+   * engine failed to remove are in `kept`.
    */
   readonly failure: SwarmError | null;
 }
 
 /**
- * Removes the containers and volumes that swarms left on the engine; with `discard`, even those that have the
- * only copy of some work. Without `dryRun`, only the owner may call it. After a crash, a second call finishes
- * the cleanup.
+ * Removes the containers and volumes that this worktree's swarms left on the engine, except those with work
+ * that exists nowhere else; with `discard`, removes these, too. Without `dryRun`, only the owner may call it.
+ * After a crash, a second call finishes the cleanup.
  */
 export async function cleanUp(
   deps: CleanUpDeps,
@@ -94,8 +102,8 @@ async function resourcesOn(engine: ContainerEngine, scope: EngineScope): Promise
 }
 
 /**
- * Describes a container or volume by its labels. Ignores values of the wrong form, because any user of the
- * engine can set labels.
+ * Describes a container or a volume by its labels. Ignores label values that do not have the expected form,
+ * because any user of the engine can set labels.
  */
 function toResource(
   kind: EngineResource["kind"],
@@ -183,8 +191,8 @@ async function executePlan(
 }
 
 /**
- * Removes the worker networks whose containers do not exist. Returns the engine's error, or null if there was
- * none.
+ * Removes the networks of workers whose containers no longer exist. Returns the engine's error, or null if
+ * there was none.
  */
 async function removeIdleNetworks(
   engine: ContainerEngine,
@@ -204,7 +212,7 @@ async function removeIdleNetworks(
   }
 }
 
-/** Finds the files of earlier swarms that have nothing left on the engine. */
+/** Finds the local files of the earlier swarms that have no container or volume left on the engine. */
 async function oldFiles(
   { files }: CleanUpDeps,
   state: SwarmState | null,

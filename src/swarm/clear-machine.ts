@@ -4,10 +4,13 @@ import type { StateFolder } from "../ports/leftovers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
 
 export interface ClearMachineDeps {
-  /** Removes the images of this project and returns their names. With `dryRun`, only returns the names. */
+  /**
+   * Removes the images that swarm built for this project, and returns their names. With `dryRun`, only
+   * returns the names.
+   */
   readonly pruneImages: (dryRun: boolean) => Promise<readonly string[]>;
   readonly privateEngine: PrivateEngine;
-  /** Counts the containers and volumes of all projects on the engine at an endpoint. */
+  /** Counts the containers and volumes of all projects on the engine at the given endpoint. */
   readonly contentOf: (
     endpoint: string,
   ) => Promise<{ readonly containers: number; readonly volumes: number }>;
@@ -17,8 +20,9 @@ export interface ClearMachineDeps {
 export interface ClearMachineRequest {
   readonly dryRun: boolean;
   /**
-   * The numbers of containers and volumes that the previous step of this cleanup would have removed. Needed
-   * with `dryRun`, because these things are still on the engine; otherwise zero.
+   * The numbers of containers and volumes that the previous step of this cleanup would have removed without
+   * `dryRun`. They are subtracted from the engine's content, which still includes them. Zero without
+   * `dryRun`.
    */
   readonly removedBefore: {
     readonly endpoint: string | null;
@@ -33,8 +37,8 @@ export interface ClearMachineResult {
 }
 
 /**
- * Removes what belongs to no worker: the images of this project, swarm's private engine if no project has
- * anything on it, and the user's state folder. It is idempotent, so a second run finishes an interrupted one.
+ * Removes the images of this project, then swarm's private engine if no project has a container or volume
+ * there, and then the user's state folder. It is idempotent, so a second run finishes an interrupted one.
  */
 export async function clearMachine(
   deps: ClearMachineDeps,
@@ -70,8 +74,8 @@ export async function clearMachine(
 }
 
 /**
- * Returns the reason to keep swarm's private engine, or null if the engine is empty. Other projects of the
- * user may have work on it.
+ * Returns why swarm's private engine must stay, or null if it has no containers and volumes. Other projects
+ * of the user may have work there.
  */
 async function whyEngineStays(
   { privateEngine, contentOf }: ClearMachineDeps,

@@ -8,25 +8,27 @@ import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 export interface StoredWork extends StoredBundle {
   readonly containerId: string;
   /**
-   * The id of the failed story whose unfinished work is in the bundle. Null if the bundle has the worker's
-   * results.
+   * The id of the failed story whose unfinished work is in the bundle. Null if the bundle contains the
+   * worker's result so far.
    */
   readonly failedStory: string | null;
   /**
-   * The commit and tree from which the agent began the story; undefined if the adapter did not report them.
+   * The commit and the git tree from which the agent began the story; undefined if the adapter did not report
+   * them.
    */
   readonly start?: StoryStartCommit | undefined;
 }
 
 /**
- * The maximum size of a bundle in bytes. A bundle contains only the commits since one that the repository
- * has.
+ * The maximum size in bytes of a git bundle from a worker. The bundle contains only commits that are newer
+ * than a commit in the repository.
  */
 const maxBytes = 4 * 1024 ** 3;
 
 /**
- * Imports a bundle that an adapter stored. Returns why the import was refused, or null if it succeeded.
- * Records the move of the ref first, so that the next owner knows of the move after a crash.
+ * Imports a git bundle that the adapter stored in the worker's container. Returns why the import was refused,
+ * or null if it succeeded. Before it moves the worker's ref, records the move, so that the next owner can
+ * detect the move after a crash.
  */
 export async function importStoredWork(
   deps: SwarmOwnerDeps,
@@ -91,8 +93,8 @@ export async function importStoredWork(
 }
 
 /**
- * Returns the last imported commit of a worker's ref: the one in `collected`, or the one in `collecting` if a
- * killed owner moved the ref without recording the move.
+ * Returns the last commit that was imported for a worker. That is the commit in `collected`, or the commit in
+ * `collecting` if a killed owner moved the ref but did not record this in `collected`.
  */
 async function lastImported(
   { work }: Pick<SwarmOwnerDeps, "work">,
@@ -104,7 +106,7 @@ async function lastImported(
   return (await work.commitAt(ref)) === collecting.new ? collecting.new : known;
 }
 
-/** Yields the bytes unchanged, and calls `onFirst` before the first chunk. */
+/** Yields the given chunks unchanged, and calls `onFirst` before the first one. */
 async function* withFirstChunkHook(
   bytes: AsyncIterable<Uint8Array>,
   onFirst: () => void,
@@ -118,8 +120,8 @@ async function* withFirstChunkHook(
 }
 
 /**
- * Publishes a worker's finished work as a branch. Never moves an existing branch away from commits that are
- * not part of the work.
+ * Publishes the commits of a completed worker as a branch. Never moves an existing branch if it would lose
+ * commits that the worker's commits do not include.
  */
 export async function publishWork(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
   const { work, change, swarmId, emit, signal } = deps;

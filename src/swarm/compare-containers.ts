@@ -4,22 +4,25 @@ import { type LabelledContainer, labels } from "../ports/engine.ts";
 
 export interface ContainerComparison {
   readonly corrections: readonly Correction[];
-  /** The containers of this worktree that have no record. */
+  /** The containers that belong to this worktree but have no record in the state. */
   readonly orphans: readonly LabelledContainer[];
 }
 
 export interface CompareContainersInput {
   readonly ownerAlive: boolean;
   /**
-   * The names of the existing volumes. The list may be empty if no container is missing, because only a
-   * missing container needs it.
+   * The names of the existing volumes. The list may be empty if every recorded container exists, because
+   * volumes matter only for missing containers.
    */
   readonly volumes: readonly string[];
-  /** Returns the commit of a worker's newest checkpoint, from the host's journal of the worker's messages. */
+  /**
+   * Returns the commit of a worker's newest checkpoint, according to the host's journal of the messages from
+   * this worker.
+   */
   readonly lastCheckpointOf: (record: ContainerRecord) => string | null;
 }
 
-/** Compares the records with a list of containers and returns the differences. */
+/** Compares the workers' records with the engine's containers, and returns the differences. */
 export function compareContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
@@ -51,8 +54,8 @@ export function compareContainers(
 }
 
 /**
- * Returns whether the listed containers are on the recorded engine. One recorded container id in the list
- * proves it, because ids are unique.
+ * Returns whether the listed containers are on the engine that the state names. One recorded container id in
+ * the list proves this, because ids are unique.
  */
 export function isRecordedEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
@@ -60,7 +63,8 @@ export function isRecordedEngine(state: SwarmState, containers: readonly Labelle
 }
 
 /**
- * Returns whether the comparison needs the list of volumes: only if a container that should exist is missing.
+ * Returns whether the comparison needs the list of volumes. That is so only if a container that should exist
+ * is missing.
  */
 export function comparisonNeedsVolumes(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
   const names = new Set(containers.map(({ name }) => name));
@@ -71,8 +75,8 @@ export function comparisonNeedsVolumes(state: SwarmState, containers: readonly L
 }
 
 /**
- * Returns whether the comparison needs the worker's journal: only if the worker has ended, because its
- * container may hold uncollected work.
+ * Returns whether the comparison needs the host's journal of messages from the worker. That is so only if the
+ * worker has ended, because its container may still hold uncollected work.
  */
 export function comparisonNeedsJournal({ status, containerId }: ContainerRecord): boolean {
   return containerId !== null && status !== "pending" && status !== "running";

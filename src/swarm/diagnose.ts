@@ -11,7 +11,7 @@ import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
 import { checkSystemCallFilters } from "./judge-filters.ts";
 import { checkEngineComponentVersions } from "./judge-versions.ts";
 
-/** The facts of a worktree that `swarm doctor` reads. */
+/** What `swarm doctor` reads about a worktree. */
 export interface DiagnosedProject {
   readonly root: string;
   readonly id: string;
@@ -19,7 +19,7 @@ export interface DiagnosedProject {
   readonly findState: () => Promise<SwarmState | null>;
   /** Returns the paths of the files that need the user's trust and that the user has not trusted yet. */
   readonly untrustedFiles: () => Promise<readonly string[]>;
-  /** Returns the number of task files. Throws the error of the first invalid one. */
+  /** Returns the number of task files. Throws the error of the first invalid task file. */
   readonly countTasks: () => Promise<number>;
 }
 
@@ -30,13 +30,16 @@ export interface DiagnoseSetupDeps extends FindEngineDeps {
   readonly freeBytes: (path: string) => Promise<number>;
   readonly credentials: () => Promise<readonly string[]>;
   /**
-   * Tests the hook of the installed plugin with sample commands, and returns the results. Null if no plugin
-   * is installed.
+   * Runs sample commands through the hook of swarm's installed Claude Code plugin. Returns the results, or
+   * null if the plugin is not installed.
    */
   readonly installedHook: () => Promise<HookTestResult | null>;
-  /** Returns the project; null outside a repository. Throws if the project cannot be opened. */
+  /**
+   * Returns the project; null if the working directory is outside a git repository. Throws if the project
+   * cannot be opened.
+   */
   readonly project: () => Promise<DiagnosedProject | null>;
-  /** The error in the settings; null if they are valid. */
+  /** The error that occurred when swarm read the settings; null if they are valid. */
   readonly settingsProblem: SwarmError | null;
   readonly programs32Bit: boolean;
   readonly onStep: (step: string) => void;
@@ -45,7 +48,10 @@ export interface DiagnoseSetupDeps extends FindEngineDeps {
 const minFreeBytes = 5 * 1024 ** 3;
 const minMemoryBytes = 2 * 1024 ** 3;
 
-/** Checks everything that a swarm needs. Each finding states a fact and, if something is wrong, how to fix it. */
+/**
+ * Checks everything that a swarm needs to run. Each finding states a fact and, if something is wrong, how to
+ * fix it.
+ */
 export async function diagnoseSetup(deps: DiagnoseSetupDeps, signal?: AbortSignal): Promise<DoctorReport> {
   deps.onStep("Checking Node, git and this repository");
   const findings = [judgeNode(deps.nodeVersion), await judgeGit(deps), judgeMemory(deps.machine)];
@@ -353,7 +359,7 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
 }
 
 /**
- * Returns what the user can do to get an engine. If the user has selected one engine, the advice is about
+ * Returns advice on how to get a container engine. If the user has selected one engine, the advice is about
  * this engine, because swarm tries no other.
  */
 function remedyFor(tried: readonly TriedCandidate[]): string {
@@ -363,8 +369,8 @@ function remedyFor(tried: readonly TriedCandidate[]): string {
 }
 
 /**
- * Returns an error handler that turns a `SwarmError` into a finding. The handler rethrows any other error,
- * because it is a bug of swarm.
+ * Returns an error handler that turns a `SwarmError` into a finding of `swarm doctor`. The handler rethrows
+ * any other error, because that is a bug of swarm.
  */
 function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
   return (error) => {

@@ -10,12 +10,15 @@ import { withStories } from "../domain/worker-record.ts";
 import { type FoundFailureEvidence, findFailureEvidence } from "./find-evidence.ts";
 import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
-/** A worker that has not ended, with what the owner knows before it prepares the worker. */
+/**
+ * A worker that has not ended and is not prepared yet, so its base commit and its task request are still
+ * unknown.
+ */
 export interface UnpreparedWorker {
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** The names of the workers on whose results this worker builds. */
+  /** The names of the workers on whose results this worker's task builds. */
   readonly dependsOn: readonly string[];
 }
 
@@ -34,15 +37,15 @@ export interface OwnerServices extends SwarmOwnerDeps {
   /** The commit whose files are in the image's workspace. */
   readonly imageCommit: string;
   readonly author: { readonly name: string; readonly email: string };
-  /** Reads a script file for a scripted agent and parses its content. */
+  /** Reads the script of a scripted agent from a file, and parses it. */
   readonly readScript: (path: string) => Promise<object>;
 }
 
 const bundlePath = "bundle:/aimi/in/repo.bundle";
 
 /**
- * Prepares a worker: chooses its base commit and builds the request to its adapter, or reuses stored ones.
- * Returns null if the results on which the worker builds conflict with each other.
+ * Prepares a worker: chooses its base commit and builds the task request for its adapter, or reuses those
+ * stored earlier. Returns null if the results on which the worker builds conflict with each other.
  */
 export async function prepareWorker(deps: OwnerServices, waiting: UnpreparedWorker): Promise<Worker | null> {
   const { slug, name, task } = waiting;
@@ -69,8 +72,8 @@ export async function prepareWorker(deps: OwnerServices, waiting: UnpreparedWork
 }
 
 /**
- * Moves a worker's ref to the commit from which its rework starts. The command that ordered the rework has
- * only recorded this commit.
+ * Moves a worker's git ref to the commit from which the worker's rework starts. The command that ordered the
+ * rework has only recorded this commit in the state.
  */
 async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Promise<ContainerRecord> {
   const { collecting, collected, containerName } = record;
@@ -85,8 +88,8 @@ async function atRecordedRef(deps: OwnerServices, record: ContainerRecord): Prom
 }
 
 /**
- * Returns whether a stored request is out of date: it relies on an image that has been replaced, and no
- * container can have received the request.
+ * Returns whether a stored task request is out of date. That is so if it relies on the files of an image that
+ * has been replaced, and was certainly not sent to a container yet.
  */
 function isStale(
   { imageCommit }: OwnerServices,

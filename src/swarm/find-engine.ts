@@ -7,8 +7,8 @@ export interface FindEngineDeps {
 }
 
 /**
- * Finds the first engine that answers. Also returns all candidates that were tried. Throws ENGINE_UNREACHABLE
- * if none answers.
+ * Finds the first container engine that answers. Also returns all candidates that were tried. Throws
+ * ENGINE_UNREACHABLE if none of them answers.
  */
 export async function findEngine(
   deps: FindEngineDeps,
@@ -26,8 +26,8 @@ export async function findEngine(
 }
 
 /**
- * Tries every candidate for an engine. Each result has the engine's facts, or the reason why the candidate
- * cannot be used.
+ * Tries every place where a container engine may be. For each of them, returns facts about the engine, or the
+ * reason why it cannot be used.
  */
 export async function tryCandidates(deps: FindEngineDeps, signal?: AbortSignal): Promise<TriedCandidate[]> {
   const candidates = await deps.candidates();

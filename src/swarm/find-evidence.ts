@@ -7,13 +7,13 @@ import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 export interface FoundFailureEvidence {
   readonly evidence: Evidence;
-  /** Check commands for the next attempt, in addition to the task's own checks. */
+  /** Check commands that the next attempt must also pass, in addition to the checks in the task file. */
   readonly checks: readonly string[];
 }
 
 /**
- * Finds the failure of a worker's earlier attempt, for the prompt of the next attempt. Returns null if there
- * is none.
+ * Finds the failure of a worker's earlier attempt, which swarm puts into the agent's prompt for the next
+ * attempt. Returns null if no story is to be repeated because of a failure.
  */
 export async function findFailureEvidence(
   { channel, findProof }: Pick<SwarmOwnerDeps, "channel" | "findProof">,
@@ -45,7 +45,10 @@ export async function findFailureEvidence(
     return failure;
   }
 
-  /** Finds the conversation about a story in the newest earlier attempt that worked on that story. */
+  /**
+   * Returns the id of the agent's conversation about a story, from the newest earlier attempt that worked on
+   * this story. Null if there is none.
+   */
   async function conversationOf(storyId: string): Promise<string | null> {
     for (let earlier = attempt - 1; earlier > 0; earlier -= 1) {
       let found: string | null = null;

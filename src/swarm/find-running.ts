@@ -7,8 +7,8 @@ import { refuseOtherEngine } from "./check-state.ts";
 
 export interface FindRunningContainerDeps {
   /**
-   * Returns the engine at the endpoint, even if it does not answer. If the endpoint is null, returns the
-   * first engine that answers, or null if none does.
+   * Returns the engine at the given endpoint, without checking that the engine answers. If the endpoint is
+   * null, returns the first engine that answers, or null if none does.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
 }
@@ -19,8 +19,8 @@ export interface RunningWorkerContainer {
 }
 
 /**
- * Finds the running container of a worker on the engine of the worker's swarm. Throws CONTAINER_NOT_RUNNING,
- * with advice for the user, if the container does not run.
+ * Finds the running container of a worker, on the engine that the swarm's state names. Throws
+ * CONTAINER_NOT_RUNNING, with advice for the user, if the container does not run.
  */
 export async function findRunningContainer(
   { findEngine }: FindRunningContainerDeps,

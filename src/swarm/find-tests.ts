@@ -10,8 +10,8 @@ const ownDockerfile = ".aimi/Dockerfile.sandbox";
 const maxFileBytes = 1024 * 1024;
 
 /**
- * Recognises the repository's test command. Reads only files that are tracked at HEAD, because workers see
- * only those.
+ * Finds out the command that runs the repository's tests. Reads only files that are committed at HEAD,
+ * because workers see only these files.
  */
 export async function findTests(
   commits: Pick<CommitReader, "head" | "files" | "contents">,

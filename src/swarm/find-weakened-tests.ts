@@ -1,7 +1,7 @@
 import { createWeakenedTestDetector, type WeakenedTestFindings } from "../domain/weakened-tests.ts";
 import type { PatchToRead, WorkRepository } from "../ports/work-repository.ts";
 
-/** Finds the tests that are deleted or skipped by the changes between two commits. */
+/** Finds the tests that were deleted or marked as skipped between two commits. */
 export async function findWeakenedTests(
   { work }: { readonly work: Pick<WorkRepository, "readPatch"> },
   { base, tip }: Pick<PatchToRead, "base" | "tip">,

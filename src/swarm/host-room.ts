@@ -3,8 +3,9 @@ import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 
 /**
- * Returns a function that reads how much of the engine's host one swarm may use. Another sandbox counts with
- * its memory limit, because its use may still grow and cannot be measured on a remote host.
+ * Returns a function that reads the CPUs and memory of the engine's host, and how much memory other sandboxes
+ * may use there. A sandbox counts with its memory limit, because its use may still grow and cannot be
+ * measured on a remote host.
  */
 export function createHostCapacityReader(
   engine: Pick<ContainerEngine, "info" | "listSandboxesInUse">,

@@ -1,12 +1,15 @@
 import type { ProjectFileWriter } from "../ports/project-files.ts";
 
-/** The result of `swarm init` for one file. */
+/** What `swarm init` did with one file. */
 export interface InitializedFile {
   readonly path: string;
   readonly result: "written" | "left as it was";
 }
 
-/** The lines of `.aimi/.gitignore`. They match files that swarm writes and none that users write. */
+/**
+ * The lines that swarm writes into `.aimi/.gitignore`. They match only files that swarm writes, not files
+ * that users write there.
+ */
 const ignored: readonly string[] = [
   "swarm-state.json",
   "events*.ndjson",
@@ -17,8 +20,9 @@ const ignored: readonly string[] = [
 ];
 
 /**
- * Writes an empty project settings file and an example task file, unless they exist, and adds missing ignore
- * rules. The settings file is empty because its values would override the user's settings.
+ * Writes an empty project settings file and an example task file, unless they exist, and adds missing lines
+ * to `.aimi/.gitignore`. The settings file is empty because any value there would override the user's
+ * settings.
  */
 export async function initProject(
   files: ProjectFileWriter,

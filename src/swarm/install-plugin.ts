@@ -3,15 +3,15 @@ import type { ClaudeProgram, InstalledPlugin } from "../ports/claude-code.ts";
 
 export interface InstallPluginDeps {
   readonly claude: ClaudeProgram;
-  /** The folder that contains the plugin to install. */
+  /** The path of the folder that contains swarm's plugin for Claude Code. */
   readonly folder: string;
   readonly version: string;
   readonly onStep: (step: string) => void;
 }
 
 /**
- * Installs swarm's plugin in Claude Code and replaces an installed version. The plugin's folder serves as a
- * marketplace with only this plugin.
+ * Installs swarm's plugin in Claude Code, or replaces an installed version. For Claude Code, the plugin's
+ * folder is a marketplace that offers only this plugin.
  */
 export async function installPlugin(deps: InstallPluginDeps): Promise<InstalledPlugin> {
   const { claude, folder, version, onStep } = deps;

@@ -3,8 +3,8 @@ import { chooseSystemCallFilter, describeSystemCallFilter } from "../domain/syst
 import type { EngineInfo } from "../ports/engine.ts";
 
 /**
- * Returns the finding about the system-call filter of each runtime. Image builds always have the engine's own
- * filter.
+ * Returns the finding of `swarm doctor` about the system-call filter (seccomp) of each container runtime.
+ * Image builds always run with the engine's own filter.
  */
 export function checkSystemCallFilters(
   { filter, runtimes }: Pick<EngineInfo, "filter" | "runtimes">,

@@ -1,7 +1,10 @@
 import { type EngineComponent, findVulnerabilities } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
-/** Returns the finding about parts of the engine that lack fixes of known vulnerabilities. */
+/**
+ * Returns the finding of `swarm doctor` about components of the engine whose versions lack fixes of known
+ * vulnerabilities.
+ */
 export function checkEngineComponentVersions(
   parts: readonly EngineComponent[],
   runtimes: readonly string[],

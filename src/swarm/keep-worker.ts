@@ -15,16 +15,16 @@ import { retryWorkers } from "./retry-workers.ts";
 import { type HaltRequest, runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
-/** The owner's handle for a supervised worker. */
+/** With this interface, the owner controls a worker that it supervises. */
 export interface WorkerHandle {
   /**
-   * Resolves when the supervision of this attempt has ended. If a further attempt is due, its record is in
-   * the state by then, but the attempt does not run yet.
+   * Resolves when the supervision of the worker's present attempt has ended. If another attempt is due, the
+   * state contains it by then, but the attempt does not run yet.
    */
   readonly ended: Promise<void>;
-  /** Asks the worker's agent to stop. */
+  /** Asks the worker's agent to stop, with the reason and the grace time in `halt`. */
   stop(halt: HaltRequest): void;
-  /** Reports to the worker's adapter how long the worker was paused, in milliseconds. */
+  /** Reports to the worker's adapter for how many milliseconds the worker was paused. */
   resumed(pausedMs: number): Promise<void>;
 }
 
@@ -34,14 +34,18 @@ export interface SuperviseOptions {
   readonly stopNow: AbortSignal;
 }
 
-/** The maximum time in milliseconds before the owner calls an unreachable engine again. */
+/** The maximum time in milliseconds that the owner waits before it calls an unreachable engine again. */
 const maxWaitMs = 10_000;
-/** The time in milliseconds that an agent has to end after its worker's budget is used up. */
+/**
+ * The time in milliseconds within which an agent must end after the budget of the worker or of the swarm is
+ * used up.
+ */
 const endGraceMs = 10_000;
 
 /**
- * Supervises one attempt of a worker to its end. Restarts a container that ends without a final message, and
- * waits while the engine is unreachable. After a failure, plans another attempt if the policy allows one.
+ * Supervises one attempt of a worker until it ends. Restarts a container that ends before the adapter's final
+ * message, and waits while the engine is unreachable. After a failure, plans another attempt if the retry
+ * policy allows one.
  */
 export function superviseWorker(
   deps: OwnerServices,
@@ -100,7 +104,7 @@ export function superviseWorker(
   }
 
   /**
-   * Runs the worker until the worker or its container ends. While the engine is unreachable, waits and tries
+   * Runs the worker until its task or its container ends. If the engine becomes unreachable, waits and tries
    * again.
    */
   async function runOnce(): Promise<ContainerRecord> {
@@ -128,7 +132,7 @@ export function superviseWorker(
 
   /**
    * Records a worker as stopped after an error that a retry cannot solve. If the worker has already ended,
-   * its status stays, because only the removal of its container failed.
+   * keeps its status, because then only the removal of its container failed.
    */
   async function giveUp(error: SwarmError): Promise<ContainerRecord> {
     const reason = { code: error.code, message: error.message };
@@ -155,8 +159,8 @@ export function superviseWorker(
   }
 
   /**
-   * Waits for a time in milliseconds. Returns false if the abort of `halt` or `deps.signal` ended the wait
-   * early.
+   * Waits for `ms` milliseconds. Returns false if `halt` or `deps.signal` was aborted before the time was
+   * over.
    */
   async function hasWaited(ms: number): Promise<boolean> {
     try {

@@ -16,10 +16,10 @@ export interface LoadTasksDeps {
 }
 
 export interface LoadTasksRequest {
-  /** The names or paths of the task files to load; empty for all task files. */
+  /** The names or paths of the task files to load; an empty list means all task files. */
   readonly files: readonly string[];
   readonly settings: Pick<Settings, "budgetUsd" | "timeout" | "agent" | "agentCommand">;
-  /** Whether warnings count as errors. */
+  /** Whether a warning about a task file counts as an error. */
   readonly strict: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Placed {
   readonly placeOf: (pointer: string) => SourceLocation;
 }
 
-/** Reads and validates task files before any worker starts. Throws an error about the first problem. */
+/** Reads and validates the task files, before any worker starts. Throws the first problem as an error. */
 export async function loadTasks(
   deps: LoadTasksDeps,
   request: LoadTasksRequest,
@@ -67,7 +67,10 @@ export async function loadTasks(
   return { tasks, warnings };
 }
 
-/** Reads a task that was accepted before. Returns null if its file is gone or has become invalid. */
+/**
+ * Reads a task whose file was valid when the task was added to the swarm. Returns null if the file is gone or
+ * has become invalid.
+ */
 export async function findTask(
   { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
   file: string,
@@ -98,8 +101,8 @@ async function loadTask(
 }
 
 /**
- * Throws if a task's branch name begins with the name of a remote, because such a branch would hide the
- * remote's branches.
+ * Throws if the branch name of a task begins with the name of a git remote, as in `origin/login`, because git
+ * would then resolve this name to the task's branch instead of the remote's branch.
  */
 function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
   const [found] = findBranchProblems(task.taskFile.metadata, remotes);

@@ -12,22 +12,24 @@ export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
   readonly owner: Pick<Lock, "holder">;
   /**
-   * Makes this process the owner of the swarm until the returned object is disposed of. Throws
-   * OWNED_BY_ANOTHER if the swarm has an owner.
+   * Makes this process the owner of the swarm until the caller disposes of the returned object. Throws
+   * OWNED_BY_ANOTHER if another process owns the swarm.
    */
   readonly hold: () => Promise<AsyncDisposable>;
   readonly clock: () => Date;
 }
 
 /**
- * The maximum number of rounds in which swarm compares the records with the engine and corrects them. The
- * first may adopt a container, the second correct the adopted record, and the third confirm the result.
+ * The maximum number of times that swarm compares the records with the engine's containers and corrects the
+ * records. The first round may add a record for a container, the second may correct this record, and the
+ * third confirms the result.
  */
 const maxRounds = 3;
 
 /**
- * Compares the swarm's records with the engine and returns its status. Corrects the records if the swarm has
- * no owner. A correction that needs work to be collected is only reported.
+ * Compares the swarm's records with the engine's containers, and returns the status of the swarm. If no
+ * process owns the swarm, also corrects the records. Corrections for which work must be collected first are
+ * only reported.
  */
 export async function readSwarmStatus(
   deps: SwarmStatusDeps,
@@ -39,8 +41,8 @@ export async function readSwarmStatus(
     return { swarm: known, reconciled: true, corrections: [], orphans: [], owner };
   }
   /**
-   * Ignores ENGINE_CHANGED if each worker is completed or has no container yet, because then another engine
-   * cannot contradict the records.
+   * Ignores ENGINE_CHANGED if every worker is completed or has no container yet, because then no container on
+   * the engine can contradict the records.
    */
   const unlessSettled = (error: unknown): CheckedState => {
     const isSettled = known !== null && engineNeed(known) === "optional";
@@ -72,14 +74,17 @@ export async function readSwarmStatus(
 }
 
 /**
- * Returns whether swarm may apply any of the corrections. Without a recorded engine it applies none, because
- * the containers may lack swarm's labels.
+ * Returns whether swarm may apply at least one of the corrections. If the state names no engine, swarm
+ * applies none, because the recorded containers may lack swarm's labels.
  */
 function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
   return state.engine !== null && applyCorrections(state, corrections, now).applied.length > 0;
 }
 
-/** Compares the state with the engine again, now as the owner, and applies the corrections. */
+/**
+ * Acts as the owner of the swarm: compares the records with the engine's containers again, and applies the
+ * corrections.
+ */
 async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
   const applied: Correction[] = [];
   let status = before;
@@ -106,7 +111,10 @@ async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmS
   return status;
 }
 
-/** Applies corrections in one locked write, and only to records that have not changed since the comparison. */
+/**
+ * Applies corrections to the state in one write under the lock. Skips corrections of records that have
+ * changed since the comparison.
+ */
 async function apply(
   { store, clock }: SwarmStatusDeps,
   corrections: readonly Correction[],

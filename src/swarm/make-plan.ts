@@ -9,9 +9,9 @@ import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<GitQueries, "head" | "changedFiles" | "remotes">;
-  /** Returns the memory and CPUs of the host on which the workers would run. */
+  /** Returns the memory and the CPUs of the engine's host, where the workers would run. */
   readonly hostCapacity: () => Promise<HostCapacity>;
-  /** The environment variables of the user's `swarm` command. */
+  /** The environment variables of the `swarm` command that the user runs. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -22,7 +22,7 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** Plans which tasks would run, in which order and why. Changes nothing. */
+/** Plans which tasks `swarm start` would run, in which order and why. Changes nothing. */
 export async function makePlan(
   deps: MakePlanDeps,
   { files, settings, again, strict }: PlanRequest,

@@ -31,8 +31,9 @@ export interface NewTaskRequest {
   readonly prompt: string;
   readonly branch: string | null;
   /**
-   * The check commands from the user's command line; empty for no checks. If null, swarm uses the checks of
-   * the settings, or else the repository's tests.
+   * The check commands that the user gave with `--verify`; an empty list means no checks. Null if the user
+   * gave none: swarm then uses the checks in the settings, or else the command that runs the repository's
+   * tests.
    */
   readonly verify: readonly string[] | null;
 }
@@ -41,25 +42,28 @@ const maxBranchLength = 200;
 const maxCheckLength = 4_000;
 const maxChecks = 50;
 
-/** The checks of a new task, and their source: the user, the settings or the repository's tests. */
+/**
+ * The checks of a new task, and where they come from: the user's command line, the settings or the
+ * repository's tests.
+ */
 export type NewTaskChecks =
   | { readonly kind: "asked"; readonly commands: readonly string[] }
   | { readonly kind: "settings"; readonly commands: readonly string[] }
   | RecognisedTestCommand;
 
 export interface CreatedTask {
-  /** The task file's path as users type it, relative to the repository. */
+  /** The path of the task file, relative to the repository's root folder. */
   readonly file: string;
   readonly branch: string;
   readonly check: NewTaskChecks;
   /**
-   * Whether swarm wrote the file. If false, the file existed with the same content, and its task has not been
+   * Whether swarm created the file. If false, a file with the same content existed, and its task has not been
    * carried out yet.
    */
   readonly isNew: boolean;
 }
 
-/** Writes a task file whose only story is the user's prompt. Never overwrites a file. */
+/** Writes a new task file with one story, the user's prompt. Never overwrites a file. */
 export async function makeTask(
   deps: MakeTaskDeps,
   request: NewTaskRequest,
@@ -148,7 +152,9 @@ interface BranchOfFile {
   readonly branch: string;
 }
 
-/** Returns the branches of all task files. Skips invalid files, because a plan reports them. */
+/**
+ * Returns the branch names in all task files. Skips invalid task files, because `swarm plan` reports them.
+ */
 async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
   const { fileNames } = await folder.list();
   const found = await Promise.all(

@@ -4,22 +4,24 @@ import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 import { type CheckCommit, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
 
-/** The collected result of a worker, as input for a merge. */
+/** The result of one worker, already in the repository, as input for a merge. */
 export interface WorkerResult {
   readonly worker: string;
   readonly commit: string;
   readonly base: string;
   /** The message of the merge commit that will contain the result. */
   readonly message: string;
-  /** The reason why a person has to review the result first. Null if it may be merged automatically. */
+  /** Why a person must review the result before it is merged. Null if swarm may merge it without a review. */
   readonly holdReason: MergedWorker["reason"];
 }
 
 export interface MergeResultsDeps {
   readonly work: Pick<WorkRepository, "merge" | "conflicts" | "isAncestor" | "changes">;
-  /** Runs the merge check on a commit, in a sandbox where no agent ever ran. */
+  /** Runs the check command of the merge on a commit, in a sandbox where no agent ever ran. */
   readonly check: CheckCommit;
-  /** Whether the check of the next result may start before the check of the current one has ended. */
+  /**
+   * Whether the merge check of the next result may start before the check of the current result has ended.
+   */
   readonly looksAhead: boolean;
   readonly onStep: (step: string) => void;
   readonly signal: AbortSignal;
@@ -29,8 +31,8 @@ export interface MergeTarget {
   /** The commit onto which the results are merged. */
   readonly begin: string;
   /**
-   * A commit that contains none of the results. It equals `begin`, unless an earlier merge has already put
-   * some results into `begin`.
+   * A commit that contains none of the results. It is the same commit as `begin`, unless an earlier merge has
+   * already put some of the results into `begin`.
    */
   readonly origin: string;
 }
@@ -49,8 +51,8 @@ interface Candidate extends WorkerResult {
 }
 
 /**
- * Merges results onto a commit, one after the other. Sets a result aside if it conflicts, fails the check or
- * needs a review. Moves no ref.
+ * Merges the results onto a commit, one after the other. Leaves out a result if it conflicts, fails the merge
+ * check or needs a review. Moves no ref: the caller moves the branch to the returned commit.
  */
 export async function mergeResults(
   deps: MergeResultsDeps,
@@ -149,7 +151,10 @@ async function mergeOne(
   return setAside({ ...(await findRivals(deps, train, candidate)), check });
 }
 
-/** Starts the check of the next result early, as if the current result had already passed. */
+/**
+ * Starts the merge check of the next result early, on a merge that already contains the current result, as if
+ * the current result had passed.
+ */
 async function startNextCheck(
   { work, signal }: MergeResultsDeps,
   train: MergeState,
@@ -166,8 +171,8 @@ function missingFor({ aside }: MergeState, { buildsOn }: Pick<Candidate, "builds
 }
 
 /**
- * Returns why a result fails the check: by itself, or only together with certain other results. In the latter
- * case, also returns these results.
+ * Returns why a result fails the merge check: alone, or only together with other results. In the latter case,
+ * also returns the other results.
  */
 async function findRivals(
   { work, signal }: MergeResultsDeps,
@@ -197,7 +202,7 @@ async function findRivals(
   return { reason: together(`several of ${names.join(", ")}`), with: names };
 }
 
-/** Returns whether a check passed. Without a check, every result counts as passed. */
+/** Returns whether the merge check passed. Without a check command, every result counts as passed. */
 function hasPassed(check: RanCheck | null): boolean {
   return check === null || check.exitCode === 0;
 }

@@ -16,11 +16,11 @@ import { mergeResults, type WorkerResult } from "./merge-results.ts";
 export interface MergeSwarmDeps {
   readonly work: WorkRepository;
   readonly commits: Pick<CommitReader, "head">;
-  /** Returns the command of the merge check; null if there is no check. */
+  /** Returns the check command of the merge; null if there is none. */
   readonly testCommand: () => Promise<string | null>;
-  /** Runs the check command on a commit, in a sandbox where no agent ever ran. */
+  /** Runs the check command of the merge on a commit, in a sandbox where no agent ever ran. */
   readonly runCheck: (commit: string, command: string, signal: AbortSignal) => Promise<RanCheck>;
-  /** Whether this machine has enough CPUs and memory for two checks at once. */
+  /** Whether this machine has enough CPUs and memory to run the merge check on two commits at once. */
   readonly looksAhead: boolean;
   readonly crashPoint: CrashHook;
   readonly onStep: (step: string) => void;
@@ -32,13 +32,13 @@ export interface MergeRequest {
   readonly records: readonly ContainerRecord[];
   /** The branch to merge into; null for the swarm's own integration branch. */
   readonly into: string | null;
-  /** Whether the user listed these workers on the command line, which counts as a review of their results. */
+  /** Whether the user listed these workers on the command line. That counts as a review of their results. */
   readonly isAsked: boolean;
 }
 
 /**
- * Merges the results of workers into one branch. Moves the branch in the last step, so a killed merge has no
- * effect and can be repeated.
+ * Merges the results of workers into one branch. Moves the branch only in the last step, so a merge that is
+ * killed has no effect and can be repeated.
  */
 export async function mergeSwarm(
   deps: MergeSwarmDeps,
@@ -94,8 +94,8 @@ export async function mergeSwarm(
 }
 
 /**
- * Returns why a person must review a result before its merge: the result deletes or skips tests, or is too
- * large to be examined. Null if the result needs no review.
+ * Returns why a person must review a result before its merge: it deletes or skips tests, or is too large for
+ * swarm to examine. Null if the result needs no review.
  */
 async function holdReasonOf(
   { work, signal }: MergeSwarmDeps,
@@ -115,8 +115,8 @@ async function holdReasonOf(
 }
 
 /**
- * Returns the commit from which a new integration branch starts: the user's HEAD if it contains the base of
- * the results, else this base.
+ * Returns the commit from which a new integration branch starts: the user's HEAD if it contains the base
+ * commit of the results, else this base commit.
  */
 async function startOf(
   { work, commits }: MergeSwarmDeps,

@@ -12,8 +12,8 @@ const modelLimit = "rate limit of the model's API";
 const againMs = 10_000;
 
 /**
- * Pauses a worker until its model's rate limit ends, because a paused container uses no CPU. `until` is in
- * milliseconds since 1970.
+ * Pauses a worker until the rate limit of its model ends, because a paused container uses no CPU. `until` is
+ * the time of that end, in milliseconds since 1970.
  */
 export async function pauseForRateLimit(
   {
@@ -51,7 +51,8 @@ export async function pauseForRateLimit(
 }
 
 /**
- * Pauses a worker instead of starting it, if its model is rate-limited. Returns whether the worker is paused.
+ * Records a pause for a worker that is due to start, if its model is rate-limited. Returns whether the worker
+ * must not start now.
  */
 export async function pauseIfRateLimited(deps: SwarmOwnerDeps, worker: UnpreparedWorker): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
@@ -62,7 +63,7 @@ export async function pauseIfRateLimited(deps: SwarmOwnerDeps, worker: Unprepare
   return true;
 }
 
-/** Unpauses the workers whose pause has ended. Returns the state after that. */
+/** Unpauses the running workers whose pause is over. Returns the state after these changes. */
 export async function unpauseDueWorkers(
   deps: SwarmOwnerDeps,
   { running }: Pick<OwnerLoopState, "running">,
@@ -96,14 +97,14 @@ export async function unpauseDueWorkers(
 }
 
 /**
- * The maximum delay of a timer in milliseconds. With a longer delay, `setTimeout` would fire at once. It does
- * no harm if the timer fires before the pause has ended.
+ * The maximum delay of a timer in milliseconds. `setTimeout` would fire at once for a longer delay. A timer
+ * that fires before the pause has ended does no harm.
  */
 const maxTimerMs = 2 ** 31 - 1;
 
 /**
- * Calls `wake` when the next pause ends. Ignores pauses that ended before `lookedAt`, because `unpauseDueWorkers` has
- * already handled them.
+ * Calls `wake` when the next pause of a worker ends. Ignores pauses that ended before `lookedAt`, because
+ * `unpauseDueWorkers` has already handled them.
  */
 export function notifyWhenNextPauseEnds(
   { clock }: Pick<SwarmOwnerDeps, "clock">,
@@ -118,7 +119,10 @@ export function notifyWhenNextPauseEnds(
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-/** Returns whether a pause lasts until `end` or longer. A pause that the user asked for has no end. */
+/**
+ * Returns whether a worker's pause lasts until the time `end` or longer. A pause that the user ordered has no
+ * end.
+ */
 function isAtLeast({ until }: NonNullable<ContainerRecord["paused"]>, end: number): boolean {
   return until === null || Date.parse(until) >= end;
 }

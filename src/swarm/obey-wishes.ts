@@ -9,12 +9,12 @@ import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 
-/** The time in milliseconds that agents have to end by themselves after a stop command. */
+/** The time in milliseconds within which agents must end by themselves after a stop command. */
 const stopGraceMs = 10_000;
 
 /**
- * Applies the commands that other processes have written into the state, and clears each command when it is
- * done. Returns the state after that.
+ * Applies the commands for the owner that other processes have written into the state, and removes each
+ * command when it is done. Returns the state after these changes.
  */
 export async function applyOwnerCommands(
   deps: SwarmOwnerDeps,
@@ -73,14 +73,14 @@ async function applyToAll(
   return isDone;
 }
 
-/** Joins an error's message and its hint, because an event has no field for a hint. */
+/** Returns an error's message and hint in one text, because an event has no field for a hint. */
 function withHint({ message, hint }: SwarmError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }
 
 /**
- * Applies a command to one worker. Returns false if the command is not done yet, because a worker takes time
- * to stop.
+ * Applies a command to one worker. Returns false if the command takes effect only later, for example because
+ * a worker takes time to stop.
  */
 async function applyToWorker(
   deps: SwarmOwnerDeps,
@@ -121,7 +121,7 @@ async function stop(
 }
 
 /**
- * Pauses a worker. Returns false if the worker's container is just being created or started: the owner then
+ * Pauses a worker. Returns false if the worker's container is just being created or started; the owner then
  * tries again later.
  */
 async function pause(
@@ -175,8 +175,8 @@ async function unpause(
 }
 
 /**
- * Plans the next attempt of a failed worker, or the continuation of a stopped one. Also makes workers pending
- * again that were skipped because another worker failed.
+ * Plans the next attempt of a failed worker, or the continuation of a stopped worker. Also sets all workers
+ * that were skipped because of a failed dependency back to `pending`.
  */
 async function retry(
   deps: SwarmOwnerDeps,

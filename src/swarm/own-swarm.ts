@@ -13,56 +13,68 @@ import type { HaltRequest } from "./run-worker.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 export interface OwnerOptions {
-  /** The maximum number of workers at once. With `auto`, as many as the engine's host has memory and CPUs for. */
+  /**
+   * The maximum number of workers that run at once. With `auto`, the memory and CPUs of the engine's host set
+   * the maximum.
+   */
   readonly parallel: number | "auto";
-  /** Reads the memory and CPUs that this swarm may use now. It is called only if `parallel` is `auto`. */
+  /**
+   * Reads the memory and CPUs of the engine's host that this swarm may use now. The owner calls it only if
+   * `parallel` is `auto`.
+   */
   readonly hostCapacity: (signal: AbortSignal) => Promise<HostCapacity>;
   /**
-   * The interval in milliseconds at which the owner reads `hostCapacity` again while workers wait for memory
-   * and CPUs of other sandboxes.
+   * The interval in milliseconds at which the owner calls `hostCapacity` again while its workers wait for
+   * memory and CPUs that other sandboxes may free.
    */
   readonly askHostEveryMs: number;
   readonly policy: RetryPolicy;
   /**
-   * Returns every worker of a state that has not ended. The owner calls it in each round of its loop, because
-   * other processes may add workers.
+   * Returns every worker in the given state that has not ended. The owner calls it in each round of its loop,
+   * because other processes may add workers.
    */
   readonly waitingIn: (state: SwarmState) => Promise<readonly UnpreparedWorker[]>;
   /**
-   * Watches the state: calls `onChange` whenever another process may have changed it, until the signal is
+   * Calls `onChange` whenever another process may have changed the state of the swarm, until the signal is
    * aborted.
    */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 export interface OwnerSignals {
-  /** Aborted with a `HaltRequest`: the owner starts no more workers, and asks the running workers to stop. */
+  /**
+   * Aborted with a `HaltRequest` when the owner must halt. The owner then starts no more workers, and asks
+   * the agents of the running workers to stop.
+   */
   readonly halt: AbortSignal;
-  /** Aborted to stop all running workers at once. */
+  /** Aborted when all running workers must stop at once. */
   readonly stopNow: AbortSignal;
-  /** Aborted when this process loses the ownership: it then starts no more workers. */
+  /** Aborted when this process is no longer the owner of the swarm. It then starts no more workers. */
   readonly lost: AbortSignal;
 }
 
-/** The owner's state in memory, with the workers that it supervises. */
+/** What the owner keeps in memory about the workers that it supervises. */
 export interface OwnerLoopState {
   readonly running: Map<string, WorkerHandle>;
-  /** The reason why a worker waits, as last reported to the user, by the worker's name. */
+  /**
+   * By the worker's name, the reason why a worker waits that was last reported to the user. It is reported
+   * again only when it changes.
+   */
   readonly waitReasonByName: Map<string, string>;
   /**
-   * The names of the workers that this owner has started, or that the user stopped before their start. The
-   * owner starts them again only after a command of the user.
+   * The names of the workers that this owner has started, or that the user stopped before they were started.
+   * The owner starts them again only if the user orders a resume or a retry.
    */
   readonly startedNames: Set<string>;
-  /** Returns whether the owner starts no more workers. */
+  /** Returns whether the owner is ending and therefore starts no more workers. */
   readonly isEnding: () => boolean;
-  /** Stops all workers of the swarm. A later resume continues them. */
+  /** Asks all running workers to stop, and starts no others. A later resume continues them. */
   readonly halt: (halt: HaltRequest) => void;
 }
 
 /**
- * Runs the owner loop until no worker is left that could run. Starts workers whose dependencies are
- * completed, at most `parallel` at once, and applies the commands of other processes.
+ * Runs the owner's loop until no worker is left that could run. The owner starts workers whose dependencies
+ * are completed, at most `parallel` at once, and applies the commands of other processes.
  */
 export async function runOwnerLoop(
   deps: OwnerServices,
@@ -122,7 +134,7 @@ export async function runOwnerLoop(
   if (failures.length > 0) throw failures[0];
   return deps.read();
 
-  /** Returns how many ready workers may begin, and why the others wait. */
+  /** Returns how many of the ready workers may start now, and why the others must wait. */
   async function slotsFor(
     ready: readonly UnpreparedWorker[],
     waiting: readonly UnpreparedWorker[],
@@ -143,8 +155,8 @@ export async function runOwnerLoop(
   }
 
   /**
-   * Asks the engine for the host's capacity, at most once a second. Returns the last capacity if the engine
-   * does not answer.
+   * Reads the memory and CPUs that this swarm may use on the engine's host, at most once a second. Otherwise,
+   * or if the engine does not answer, returns the values of the last read.
    */
   async function askHost(): Promise<HostCapacity | null> {
     if (performance.now() - hostAskedAtMs < Math.min(freshMs, swarm.askHostEveryMs)) return capacity;
@@ -179,7 +191,10 @@ const freeSlot = "for a free slot";
 interface Slots {
   readonly free: number;
   readonly why: string;
-  /** Whether to ask the host again later, because other sandboxes may free memory and CPUs. */
+  /**
+   * Whether the owner must read the host's capacity again later, because other sandboxes may free memory and
+   * CPUs.
+   */
   readonly isToBeAskedAgain: boolean;
 }
 
@@ -189,8 +204,8 @@ function wakeAfter(ms: number, wake: () => void): Disposable {
 }
 
 /**
- * A signal that wakes the owner loop when anything may have changed. Several notifications before the next
- * wait count as one.
+ * Wakes the owner's loop when something may have changed. If it is notified several times while the loop does
+ * not wait, the loop wakes only once.
  */
 class WakeSignal {
   #notified = Promise.withResolvers<void>();
@@ -220,7 +235,7 @@ function readyWorkers(
   );
 }
 
-/** Returns whether at least one worker waits only for the end of a pause. */
+/** Returns whether at least one worker could start as soon as its pause ends. */
 function isAnyPaused(
   waiting: readonly UnpreparedWorker[],
   state: SwarmState,
@@ -240,15 +255,15 @@ function isReady(state: SwarmState, name: string, dependsOn: readonly string[]):
 }
 
 /**
- * Returns whether a worker is paused now. A pause whose end has passed does not count, because starting the
- * worker clears it.
+ * Returns whether a worker is paused now. A pause whose end has passed does not count; its entry in the
+ * record is removed when the worker starts.
  */
 function isPaused(state: SwarmState, name: string, now: Date): boolean {
   const paused = recordIn(state, name)?.paused;
   return paused != null && (paused.until === null || Date.parse(paused.until) > now.getTime());
 }
 
-/** Reports why each worker waits, whenever the reason changes. */
+/** Reports to the user why each worker waits, but only if the reason has changed since the last report. */
 function reportWaiting(
   { emit, clock }: SwarmOwnerDeps,
   waiting: readonly UnpreparedWorker[],
@@ -272,7 +287,7 @@ function reportWaiting(
   }
 }
 
-/** Records each waiting worker as failed if a worker on which it depends has failed. */
+/** Records a waiting worker as failed if another worker on which it depends has failed. */
 async function failBlocked(
   deps: SwarmOwnerDeps,
   waiting: readonly UnpreparedWorker[],
@@ -293,8 +308,8 @@ async function failBlocked(
 }
 
 /**
- * Returns whether a worker waits for its start. A worker that was stopped under this owner does not wait,
- * because only a resume or retry continues it.
+ * Returns whether a worker waits for its start. A worker that was stopped while this process was the owner
+ * does not wait, because only a resume or a retry continues it.
  */
 function isIdle(state: SwarmState, name: string, { startedNames }: OwnerLoopState): boolean {
   const status = recordIn(state, name)?.status;
@@ -302,8 +317,8 @@ function isIdle(state: SwarmState, name: string, { startedNames }: OwnerLoopStat
 }
 
 /**
- * Returns the first failed worker among `names`. Ignores a worker that is still supervised, because it may
- * get another attempt.
+ * Returns the record of the first failed worker among `names`; null if there is none. Ignores a worker that
+ * is still supervised, because it may get another attempt.
  */
 function failedAmong(
   state: SwarmState,

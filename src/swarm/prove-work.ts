@@ -13,11 +13,11 @@ export interface ProveWorkDeps {
     commands: readonly string[],
     signal: AbortSignal,
   ) => Promise<readonly RanCheck[]>;
-  /** Returns the repository's test command; null if it is unknown. */
+  /** Returns the command that runs the repository's tests; null if it is unknown. */
   readonly testCommand: () => Promise<string | null>;
   /**
-   * Returns the stored results of exactly these commands, in this order, on a base commit; null if there are
-   * none.
+   * Returns the stored results that exactly these commands, in this order, had on a base commit. Null if none
+   * are stored.
    */
   readonly findBaseChecks: (base: string, commands: readonly string[]) => Promise<readonly RanCheck[] | null>;
   readonly storeBaseChecks: (
@@ -34,15 +34,15 @@ export interface WorkToProve {
   readonly slug: string;
   readonly attempt: number;
   readonly taskFile: TaskFile;
-  /** The check commands that apply to every story. */
+  /** The check commands that apply to every story of the task. */
   readonly verify: readonly string[];
   readonly base: string;
   readonly commit: string;
 }
 
 /**
- * Returns a function that proves a worker's result. It runs the result's checks in sandboxes where no agent
- * ever ran, on the result and on its base, and compares the outcomes.
+ * Returns a function that checks a worker's result independently of the worker. It runs the checks on the
+ * result and on its base commit, in sandboxes where no agent ever ran, and compares the outcomes.
  */
 export function createWorkProver(
   deps: ProveWorkDeps,
@@ -89,8 +89,9 @@ export function createWorkProver(
   }
 
   /**
-   * Runs the checks on a base commit, or reuses stored results of the same list of commands. Results of
-   * another list do not count, because a command may need files that an earlier command wrote.
+   * Runs the check commands on a base commit, or returns the stored results if exactly the same list of
+   * commands ran before. Results of another list do not count, because a command may need files that an
+   * earlier command wrote.
    */
   async function checkBase(
     base: string,

@@ -6,13 +6,14 @@ import { workerSlug } from "../domain/slug.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 
 export interface FindWorkerTaskDeps extends Pick<WorkerChannel, "findRequest"> {
-  /** Loads a task; returns null if its file is gone or has become invalid. */
+  /** Loads a task file; returns null if the file is gone or has become invalid. */
   readonly loadTask: (path: string) => Promise<LoadedTask | null>;
 }
 
 /**
- * Returns the task of a worker from the first source that exists: the stored request of this attempt, the
- * valid task file, the newest request of an earlier attempt. Null if none exists.
+ * Returns the task of a worker: from the stored task request of its present attempt, or else from the task
+ * file if it is valid, or else from the newest task request of an earlier attempt. Null if none of them
+ * exists.
  */
 export async function findWorkerTask(
   deps: FindWorkerTaskDeps,

@@ -4,8 +4,8 @@ import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
- * Throws if a task has already ended in the present swarm while other tasks have not. Only `swarm retry`, or
- * another swarm, runs the ended task again.
+ * Throws if one of the given tasks has already ended in the present swarm while other tasks of this swarm
+ * have not. Only `swarm retry` or a new swarm runs such a task again.
  */
 export function refuseEndedTasks(works: readonly PlannedWork[], state: SwarmState | null): void {
   if (state === null || haveAllWorkersEnded(state)) return;

@@ -4,8 +4,8 @@ import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**
- * Throws if a task depends on a task that the present swarm does not include. The branch of that task may
- * have moved, so it is no reliable base.
+ * Throws if one of the given tasks depends on a task that the present swarm does not include. The branch of
+ * that other task may have moved, so the given task cannot safely start from it.
  */
 export function refuseTasksWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
   const open =

@@ -1,20 +1,20 @@
-/** The time in milliseconds after which a removal is reported as slow. Removing a million files takes minutes. */
-const slowMs = 3_000;
 /**
- * The maximum time in milliseconds for which an owner that has to stop waits for a removal. The engine then
- * continues the removal.
+ * The time in milliseconds after which swarm reports to the user that a removal is slow. To remove a million
+ * files takes minutes.
  */
+const slowMs = 3_000;
+/** The maximum time in milliseconds for which an owner that has to stop still waits for a removal. */
 const leaveMs = 3_000;
 
 export interface RemovalOptions {
   readonly onSlow: (why: string) => void;
-  /** Aborted when the owner has to stop. */
+  /** Aborted when the owner has to stop and cannot wait long for the removal. */
   readonly halt?: AbortSignal | undefined;
 }
 
 /**
- * Waits for a removal without a time limit, and reports a slow removal. After `halt`, waits only a short
- * time, and the engine finishes the removal.
+ * Waits for the engine to remove something, without a time limit, and reports a slow removal to the user.
+ * After `halt`, waits only a short time; the engine may then finish the removal alone.
  */
 export async function removeWithoutTimeout(
   remove: (signal: AbortSignal) => Promise<void>,

@@ -12,15 +12,15 @@ import { type CheckStateDeps, checkState } from "./check-state.ts";
 export interface RepairStateDeps extends CheckStateDeps {
   readonly store: StateStore;
   readonly branchOf: (taskFilePath: string) => Promise<string | null>;
-  /** Returns the project, as the project's identity file describes it now. */
+  /** Returns the project with the ID that the project's ID file contains now. */
   readonly project: () => Promise<ProjectRef>;
-  /** Binds the project's identity to this folder, if it is bound to another folder. */
+  /** Binds the project's ID to the present folder and machine, if it is bound to others. */
   readonly rebind: (kind: "moved" | "copied") => Promise<void>;
   readonly newId: () => string;
   readonly clock: () => Date;
 }
 
-/** The result of a repair of the state. */
+/** What a repair of the swarm's state has changed. */
 export interface RepairResult {
   readonly result:
     | "nothing to repair"
@@ -29,24 +29,27 @@ export interface RepairResult {
     | "rebuilt"
     | "moved"
     | "begun anew";
-  /** Whether an engine answered, so that the state could be compared with the engine's containers. */
+  /** Whether an engine answered and the records could be compared with its containers. */
   readonly reconciled: boolean;
-  /** The names of containers that got a new record. */
+  /** The names of the containers for which the repair added a record. */
   readonly adopted: readonly string[];
-  /** The container names of records that were corrected. */
+  /** The container names of the records that the repair changed. */
   readonly corrected: readonly string[];
   readonly state: SwarmState;
 }
 
 export interface RepairRequest {
   readonly worktree: string;
-  /** The user's statement that the project's folder was moved or copied; null if there is none. */
+  /**
+   * What the user said about the project's folder: that it was moved or copied. Null if the user said
+   * neither.
+   */
   readonly rebound: "moved" | "copied" | null;
 }
 
 /**
- * Repairs the state. Uses the state file if it is valid, else its copy, else rebuilds the state from the
- * engine's labels and the journals.
+ * Repairs the swarm's state. Uses the state file if it is valid, or else its backup copy. If neither is
+ * usable, rebuilds the state from the labels of the engine's containers and the host's journals.
  */
 export async function repairState(
   deps: RepairStateDeps,
@@ -75,8 +78,8 @@ export async function repairState(
 const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
 
 /**
- * Corrects a valid state by comparing it with the engine. Leaves out corrections that need work to be
- * collected.
+ * Corrects a valid state by comparing its records with the engine's containers. Leaves out corrections for
+ * which work must be collected first.
  */
 async function correct(deps: RepairStateDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
   const { reconciled, corrections, orphans } = await checkState(deps, scope);
@@ -107,7 +110,10 @@ function changed(before: SwarmState, after: SwarmState, name: string): boolean {
   return JSON.stringify(one) !== JSON.stringify(two);
 }
 
-/** Returns whether two records conflict. Names, task files and container ids must be unique in a swarm. */
+/**
+ * Returns whether two records cannot be in the same swarm, because they have the same container name, task
+ * file or container id.
+ */
 function clash(a: ContainerRecord, b: ContainerRecord): boolean {
   return (
     a.containerName === b.containerName ||
@@ -140,8 +146,8 @@ async function restoreOrRebuild(
 }
 
 /**
- * Begins a new swarm in a copied project. The swarm in the state file and its containers belong to the
- * original project.
+ * Begins a new swarm in a copied project, because the swarm in the copied state file and its containers
+ * belong to the original project.
  */
 async function beginAnew(
   { store, newId, clock }: RepairStateDeps,
@@ -152,8 +158,8 @@ async function beginAnew(
 }
 
 /**
- * Returns the id of the swarm with the most containers. The newest swarm would be better, but the engine's
- * list does not show which one it is.
+ * Returns the id of the swarm to which most of the containers belong. The newest swarm would be a better
+ * choice, but the engine's list does not show which one is the newest.
  */
 function commonestSwarm(containers: readonly LabelledContainer[]): string | null {
   const countById = new Map<string, number>();
@@ -187,8 +193,8 @@ async function withContainers(
 }
 
 /**
- * Returns whether a record may contain this container name and this task file path. They are untrusted,
- * because any user of the engine can set names and labels.
+ * Returns whether this container name and this task file path have a form that is valid in a record. They are
+ * untrusted, because any user of the engine can set names and labels.
  */
 function isRecordable(containerName: string, taskFilePath: string): boolean {
   return (

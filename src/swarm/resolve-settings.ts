@@ -19,8 +19,9 @@ export interface ResolveSettingsDeps {
 }
 
 /**
- * Returns every setting with its origin. A value that needs trust is reported, but not used, if it comes from
- * an untrusted project file.
+ * Returns every setting with its origin: a flag, an environment variable, or the settings file of the project
+ * or the user. If a project file that is not trusted sets a value that needs trust, the value is reported,
+ * but not used.
  */
 export async function resolveSettingsWithOrigins(
   deps: ResolveSettingsDeps,
@@ -40,8 +41,8 @@ export async function resolveSettingsWithOrigins(
 }
 
 /**
- * Returns the settings for a command that acts on them. Throws UNTRUSTED, with the place in the file, if an
- * untrusted project file sets a value that needs trust.
+ * Returns the settings for a command that uses them. If a project file that is not trusted sets a value that
+ * needs trust, throws UNTRUSTED with the position of this value.
  */
 export async function resolveSettings(deps: ResolveSettingsDeps): Promise<Settings> {
   const { settings, project } = await resolveSettingsWithOrigins(deps);

@@ -5,8 +5,8 @@ import { requireRecord } from "../domain/swarm-state.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 /**
- * Gives failed workers their next attempt; stopped workers continue their attempt. A completed story stays
- * completed only if its commit is in the repository.
+ * Plans the next attempt of failed workers, and lets stopped workers continue their attempt. In a new
+ * attempt, a completed story stays completed only if its commit is in the repository.
  */
 export async function retryWorkers(
   {

@@ -12,32 +12,35 @@ import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 import { correctVerdictByProof, type ProofSignals, type WorkerVerdict } from "./with-proof.ts";
 
-/** A request to end a worker's run before its task is done. */
+/** A request to stop a worker before its task is done. */
 export interface HaltRequest {
   readonly reason: string;
-  /** The time in milliseconds that agents have to end by themselves. */
+  /** The time in milliseconds within which the agent must end by itself. */
   readonly graceMs: number;
 }
 
-/** How the owner controls a running worker. */
+/** The signals and the callback with which the owner controls a running worker. */
 export interface WorkerControl {
-  /** Aborted with a `HaltRequest`: the owner asks the agent to stop. A resume can continue the worker later. */
+  /**
+   * Aborted with a `HaltRequest` when the owner must ask the worker's agent to stop. A later resume can
+   * continue the worker.
+   */
   readonly halt: AbortSignal;
-  /** Aborted to stop the worker at once, without waiting for a proof. */
+  /** Aborted when the worker must stop at once, without waiting for the check of its result. */
   readonly stopNow: AbortSignal;
-  /** Called with the worker's conversation when it opens, and with null when it ends. */
+  /** Called with the owner's connection to the worker's adapter when it opens, and with null when it ends. */
   readonly onConversation: (conversation: Conversation | null) => void;
 }
 
 /**
- * The maximum number of messages that wait for the next batched write to the state. If more messages wait,
- * they are written at once.
+ * The maximum number of the worker's messages whose changes wait for the next batched write to the state. If
+ * more wait, they are written at once.
  */
 const maxUnwritten = 1_000;
 
 /**
- * Runs one worker to its end: starts its container, follows its conversation and imports its work. Begins at
- * the recorded state, so it continues what an earlier owner left unfinished.
+ * Runs one worker to its end: starts its container, processes the adapter's messages and imports the agent's
+ * commits. Begins at the recorded state, so it continues what an earlier owner left unfinished.
  */
 export async function runWorker(
   deps: SwarmOwnerDeps,
@@ -85,7 +88,8 @@ export async function runWorker(
   }
 
   /**
-   * Cancels the conversation, and then unpauses the worker, because a paused adapter receives no messages.
+   * Asks the adapter to stop the agent, and then unpauses the worker, because a paused adapter receives no
+   * messages.
    */
   async function askToStop(): Promise<void> {
     await conversation.cancel(halt.reason as HaltRequest);
@@ -94,8 +98,8 @@ export async function runWorker(
 }
 
 /**
- * Makes up for a crash of the previous owner: updates the worker's record from the host's journal, and
- * imports stored work. Returns why an import failed; null if none failed.
+ * Makes up for a crash of the previous owner: updates the worker's record from the messages in the host's
+ * journal, and imports work that the adapter stored. Returns why an import failed, or null if none failed.
  */
 async function replayJournal(
   deps: SwarmOwnerDeps,
@@ -127,11 +131,14 @@ async function replayJournal(
 
 interface ConversationResult {
   readonly end: ConversationEnd;
-  /** Whether all bundles that the adapter stored were imported. */
+  /** Whether all git bundles that the adapter stored were imported. */
   readonly isAllHere: boolean;
 }
 
-/** Processes the messages of a conversation until its end. Imports stored bundles while the container runs. */
+/**
+ * Processes the messages that the adapter sends to the owner, until the connection ends. Imports stored git
+ * bundles while the container runs.
+ */
 async function runConversation(
   deps: SwarmOwnerDeps,
   worker: Worker,
@@ -149,8 +156,8 @@ async function runConversation(
   };
   const write = (): Promise<void> => deps.change(worker.name, withUnwritten);
   /**
-   * Writes the waiting changes soon, in one batch with the changes of other workers. The progress of a story
-   * does not wait for a batch.
+   * Writes the waiting changes of the worker's record after a short delay, in one batch with the changes of
+   * other workers. Messages about the progress of a story do not use it: they are written at once.
    */
   const writeSoon = (): void => {
     if (isDue) return;
@@ -197,8 +204,8 @@ interface ToCollect {
 }
 
 /**
- * Returns a function that finds the stored bundle in a message; null if the message has none. The function
- * adds the commit with which the story began, which it remembers from an earlier message.
+ * Returns a function that finds the git bundle that a message announces; null if it announces none. The
+ * function also returns the commit with which the story began, which an earlier message contained.
  */
 function storedWork(): ToCollect["storedBy"] {
   const startById = new Map<string, StoryStartCommit>();
@@ -215,7 +222,7 @@ function storedWork(): ToCollect["storedBy"] {
   };
 }
 
-/** Records the end of a worker, and then stops or removes its container. */
+/** Records how the worker ended, and then stops or removes its container. */
 async function settle(
   deps: SwarmOwnerDeps,
   worker: Worker,
@@ -255,21 +262,24 @@ async function settle(
   await removeWorkerContainerAndVolumes(deps, worker, { withHome, halt: signals.halt });
 }
 
-/** Returns the reason why a worker's network access has ended for good; null if it has not. */
+/**
+ * Returns why the worker's network access has ended for good, for example because its budget is used up; null
+ * if it has not ended.
+ */
 function accessEndReason({ networkAccess }: SwarmOwnerDeps, { slug }: Worker): Reason | null {
   const accessEnded = networkAccess.accessEnded(slug);
   return accessEnded.aborted ? (accessEnded.reason as Reason) : null;
 }
 
 /**
- * Replaces the reason of a failure if the worker's network access had ended, because the agent's own errors
- * only follow from that end.
+ * If the worker's network access had ended before the worker failed, replaces the reason of the failure by
+ * the reason for that end. The agent's own errors are only its consequences.
  */
 function withAccessEnd(verdict: WorkerVerdict, reason: Reason | null): WorkerVerdict {
   return reason === null || verdict.status === "completed" ? verdict : { status: "failed", reason };
 }
 
-/** Records the failure of a worker that could not start because its network access had ended for good. */
+/** Records a worker as failed if it could not start because its network access has ended for good. */
 async function failUnstarted(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
   const reason = accessEndReason(deps, worker);
   const { status } = await recordOf(deps, worker);
@@ -279,8 +289,8 @@ async function failUnstarted(deps: SwarmOwnerDeps, worker: Worker): Promise<void
 }
 
 /**
- * Judges how a worker ended. Whatever its final message says, a worker counts as completed only if every
- * story is completed and its last commit was collected.
+ * Returns with which status and reason the worker ended. Whatever its final message says, a worker counts as
+ * completed only if all stories are completed and its last commit was imported.
  */
 function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): WorkerVerdict {
   switch (end.kind) {

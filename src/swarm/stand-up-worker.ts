@@ -10,15 +10,16 @@ import { workerContainerSpec } from "./worker-container.ts";
 const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
-/** A running container, and how long it had been paused before, in milliseconds. */
+/** The running container of a worker, and for how long it had been paused before, in milliseconds. */
 export interface RunningContainer {
   readonly containerId: string;
   readonly pausedMs: number;
 }
 
 /**
- * Ensures that a worker's container runs: starts the existing container, or creates one that reuses existing
- * volumes. Returns null if the worker must not start any more, or if its container is lost.
+ * Ensures that a worker's container runs: starts the existing container, or creates a new one, which reuses
+ * existing volumes. Returns null if the owner is halting, or if the container is lost together with its
+ * journal.
  */
 export async function ensureContainerRuns(
   deps: SwarmOwnerDeps,
@@ -98,8 +99,8 @@ async function makeContainer(
 }
 
 /**
- * Copies a bundle of the repository into a container, unless the image already has the commit. It is
- * idempotent.
+ * Copies a git bundle of the repository into the worker's container, unless the image already contains the
+ * base commit. It can be repeated after a crash.
  */
 async function giveRepository(
   { commits, channel, crashPoint, signal }: SwarmOwnerDeps,
@@ -113,8 +114,8 @@ async function giveRepository(
 }
 
 /**
- * Returns whether a recorded container is gone together with the volume of its journal. If so, records the
- * failure.
+ * Returns whether the recorded container no longer exists and the volume with its journal does not either. If
+ * so, records the worker as failed.
  */
 async function isLost(deps: SwarmOwnerDeps, worker: Worker): Promise<boolean> {
   const { volumes, read, change, clock, emit } = deps;
@@ -133,14 +134,14 @@ async function isLost(deps: SwarmOwnerDeps, worker: Worker): Promise<boolean> {
   return true;
 }
 
-/** Stops a worker's container, but keeps the container and its volumes for inspection. */
+/** Stops a worker's container, but keeps the container and its volumes, so that the user can inspect them. */
 export async function stopWorker(deps: SwarmOwnerDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
   deps.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.networkAccess.close(worker, { isGone: false });
 }
 
-/** Stops a worker's container. Ignores expected errors, such as an engine that does not answer. */
+/** Stops a worker's container. Ignores every `SwarmError`, for example if the engine does not answer. */
 export async function stopContainer(
   { containers, signal }: Pick<SwarmOwnerDeps, "containers" | "signal">,
   { name }: Pick<Worker, "name">,
@@ -150,7 +151,10 @@ export async function stopContainer(
   });
 }
 
-/** Removes the container and volumes of a worker whose work has been imported. */
+/**
+ * Removes the container and the volumes of a worker whose commits have been imported. Removes the volume with
+ * the agent's home folder only if `withHome` is set.
+ */
 export async function removeWorkerContainerAndVolumes(
   { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmOwnerDeps,
   { name, slug }: Pick<Worker, "name" | "slug">,

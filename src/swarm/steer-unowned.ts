@@ -17,7 +17,8 @@ export interface SteerUnownedDeps {
 const graceMs = 10_000;
 
 /**
- * Applies a command to workers of a swarm that no other process owns. The caller must hold the owner lock.
+ * Stops, pauses or unpauses workers of a swarm that no process owns. The caller must hold the owner's lock,
+ * so that no process becomes the owner meanwhile.
  */
 export async function steerUnownedSwarm(
   deps: SteerUnownedDeps,

@@ -12,28 +12,28 @@ import { failedRefOf } from "../domain/worker-names.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 
 export interface SummarizeDeps {
-  /** Reads the facts about a worker and its stories from the host's journals. */
+  /** Reads facts about a worker and its stories from the host's journals of the worker's messages. */
   readonly readFacts: (swarmId: string, slug: string) => Promise<WorkerFacts>;
   /** Reads a task file; returns null if the file is gone or has become invalid. */
   readonly readTask: (path: string) => Promise<TaskFile | null>;
   readonly work: Pick<WorkRepository, "changes" | "sensitivePaths" | "hasCommit">;
-  /** Reads the proof of a worker's result; returns null if there is none. */
+  /** Reads the stored proof report about a worker's result; returns null if there is none. */
   readonly readProof: (swarmId: string, slug: string) => Promise<ProofReport | null>;
-  /** Reads the report of the swarm's last merge; returns null if there was none. */
+  /** Reads the stored report of the swarm's last merge; returns null if there was no merge. */
   readonly readMerge: (swarmId: string) => Promise<MergeReport | null>;
-  /** Returns whether another process owns the swarm. */
+  /** Returns whether a process owns the swarm, so that its workers may still change. */
   readonly isOwned: () => Promise<boolean>;
   readonly clock: () => Date;
 }
 
-/** The maximum numbers of commits and of paths in a summary. Readers do not need more. */
+/** The maximum numbers of commits and of paths that a summary lists for each worker. */
 const [maxCommits, maxPaths] = [100, 100];
-/** The maximum number of workers to summarise at once, because each needs several git processes. */
+/** The maximum number of workers that are summarised at once. Each of them needs several git processes. */
 const atOnce = 4;
 
 /**
- * Summarises a swarm and the user's next steps, from the swarm's state, journals, task files and commits.
- * Needs no container.
+ * Returns a summary of a swarm and the user's next steps, from the swarm's state, the host's journals, the
+ * task files and the commits. Works without any container.
  */
 export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Promise<SwarmSummary> {
   const findings: WorkerFindings[] = [];
@@ -84,8 +84,8 @@ interface LookedAt {
 const nothingSensitive: SummarySensitive = { paths: [], isCut: false, deleted: { total: 0, paths: [] } };
 
 /**
- * Reads the changes of a worker's result. Returns no changes if the commits are gone, for example because the
- * user removed the ref.
+ * Reads what a worker's result changes in the repository. Returns no changes if the commits are gone, for
+ * example because the user removed the worker's ref.
  */
 async function readWork(
   { work }: SummarizeDeps,

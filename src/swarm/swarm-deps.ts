@@ -11,26 +11,29 @@ import type { WorkRepository } from "../ports/work-repository.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 import type { NetworkAccess } from "./doors.ts";
 
-/** A worker that is ready to run: one task file to carry out, with all facts that are fixed for the attempt. */
+/** A worker that is ready to run, with its task and everything that stays the same during the attempt. */
 export interface Worker {
-  /** The name of the worker's container, which also identifies its record. */
+  /** The name of the worker's container. It also identifies the worker's record. */
   readonly name: string;
   readonly slug: string;
   readonly task: WorkerTask;
-  /** The commit on which the worker's results are based. Only a rework changes it. */
+  /**
+   * The commit on which the worker's result is based. It stays the same in later attempts, unless the user
+   * orders a rework of the result.
+   */
   readonly base: string;
-  /** The request to the worker's adapter. The owner may send it more than once. */
+  /** The task request for the worker's adapter. The owner may send it more than once. */
   readonly request: TaskRequestPayload;
 }
 
-/** An event for the swarm's event log. */
+/** An event that the owner adds to the swarm's event log. */
 export interface SwarmEvent {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
 }
 
-/** The dependencies of the owner of a swarm. */
+/** What the owner of a swarm needs from the rest of the program. */
 export interface SwarmOwnerDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -44,21 +47,24 @@ export interface SwarmOwnerDeps {
   readonly runtime: string;
   readonly limits: ContainerLimits;
   /**
-   * The network access of the workers' sandboxes. An existing container keeps the connection with which it
-   * was created.
+   * The network access of the workers' sandboxes. A container keeps the network or socket with which it was
+   * created.
    */
   readonly networkAccess: NetworkAccess;
   /** Reads the current state of the swarm. */
   readonly read: () => Promise<SwarmState>;
-  /** Changes the record of one worker. The change is durable when the promise resolves. */
+  /** Changes the record of one worker. The change is on disk when the promise resolves. */
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   /** Changes the record of one worker after a short delay, in one write with the changes of other workers. */
   readonly changeSoon: SwarmOwnerDeps["change"];
-  /** Changes the state of the swarm. The change is durable when the promise resolves. */
+  /** Changes the state of the swarm. The change is on disk when the promise resolves. */
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
-  /** Adds the outcome of a task to the ledger, under the checksum of the task's file. */
+  /** Adds the outcome of the worker's task to the ledger, under the checksum of the task file. */
   readonly addToLedger: (worker: Worker, outcome: "completed" | "failed") => Promise<void>;
-  /** Proves a result in a sandbox where no agent ever ran; null if the settings turn proofs off. */
+  /**
+   * Runs the checks of a worker's result in sandboxes where no agent ever ran, and returns the proof report.
+   * Null if the settings turn proofs off.
+   */
   readonly prove:
     | ((
         worker: Worker,
@@ -66,18 +72,18 @@ export interface SwarmOwnerDeps {
         signal: AbortSignal,
       ) => Promise<ProofReport>)
     | null;
-  /** Returns the last proof of a worker's result; null if there is none. */
+  /** Returns the last stored proof report about a worker's result; null if there is none. */
   readonly findProof: (slug: string) => Promise<ProofReport | null>;
   readonly emit: (event: SwarmEvent) => void;
   readonly onMessage: (worker: Worker, message: AdapterMessage) => void;
   readonly clock: () => Date;
   readonly timing: {
-    /** Waits for a time in milliseconds. If the signal is aborted, rejects with the signal's reason. */
+    /** Waits for `ms` milliseconds. If the signal is aborted, rejects with the signal's reason. */
     readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-    /** Returns a random number from 0 to 1, for the jitter of waits. */
+    /** Returns a random number from 0 to 1, by which waiting times vary (jitter). */
     readonly random: () => number;
   };
   readonly crashPoint: CrashHook;
-  /** Aborted to end all work at once, whatever its progress. */
+  /** Aborted when the owner must end all its work at once, finished or not. */
   readonly signal: AbortSignal;
 }

@@ -21,17 +21,18 @@ type ReworkDeps = Pick<
 >;
 
 export interface WorkersToRework {
-  /** The names of the workers to rework. */
+  /** The names of the workers whose results are to be reworked. */
   readonly names: readonly string[];
-  /** The branch with which each worker's result is merged before the rework. */
+  /** The branch that is merged into each worker's result before the rework begins. */
   readonly branch: string;
-  /** The report of the swarm's last merge; null if there was none. */
+  /** The report of the swarm's last merge; null if there was no merge. */
   readonly report: MergeReport | null;
 }
 
 /**
- * Orders the rework of results. Each worker's next attempt starts from a merge of its result with `branch`,
- * and its agent gets the reason. After a crash, a second call creates the same commits.
+ * Plans another attempt for workers whose results are to be reworked. The attempt starts from a merge of
+ * `branch` into the worker's result, and the agent's prompt contains the reason. After a crash, a second call
+ * creates the same commits.
  */
 export async function reworkWorkers(
   deps: ReworkDeps,
@@ -98,8 +99,8 @@ async function startRework(
 }
 
 /**
- * Joins the failures of a proof and of a merge into one request. The failure of the proof comes first,
- * because it does not depend on other results.
+ * Combines the failures of a proof and of a merge into one rework request. The failure of the proof comes
+ * first, because it does not depend on other workers' results.
  */
 function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
   const checks = [...new Set([...proof.checks, ...merge.checks])];

@@ -8,8 +8,8 @@ import { removeWorkerContainerAndVolumes } from "./stand-up-worker.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
 /**
- * Finishes interrupted removals of ended workers. Skips a worker if its final message is not in the host's
- * journal, or if stored work was not imported.
+ * Removes the containers and volumes of ended workers whose removal was interrupted. Skips a worker if its
+ * final message is not in the host's journal, or if work that its adapter stored was not imported.
  */
 export async function finishInterruptedRemovals(deps: SwarmOwnerDeps): Promise<void> {
   const { volumes, containers, signal, projectId, swarmId } = deps;
@@ -38,8 +38,8 @@ export async function finishInterruptedRemovals(deps: SwarmOwnerDeps): Promise<v
 }
 
 /**
- * Returns whether the host's journal ends with the outcome in the worker's record, and the newest stored
- * commit was imported.
+ * Returns whether the host has everything from an ended worker: its journal ends with the outcome in the
+ * worker's record, and the newest commit that the adapter stored was imported.
  */
 async function isAllHere({ channel }: SwarmOwnerDeps, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;

@@ -11,17 +11,20 @@ export interface TrustFilesDeps {
   readonly readProject: () => Promise<FileContent | null>;
 }
 
-/** A file with settings that an untrusted repository may not choose. */
+/** A file of the project with values that swarm uses only if the user trusts the file. */
 export interface FileToTrust {
   readonly path: string;
   readonly realPath: string;
   readonly sha256: string;
-  /** The values in the file that need trust. Each entry has the location, the reason and the value. */
+  /**
+   * The values in the file that need the user's trust. Each text contains the position, the reason and the
+   * value.
+   */
   readonly asks: readonly string[];
   readonly trusted: boolean;
 }
 
-/** Finds every file of the project that needs trust, with the values that need it. */
+/** Finds every settings and task file of the project with values that need the user's trust. */
 export async function findFilesToTrust(
   deps: TrustFilesDeps,
   { user, effective }: { user: SettingsFile; effective: Settings },
@@ -30,7 +33,10 @@ export async function findFilesToTrust(
   return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
 }
 
-/** Trusts files with exactly their present contents. If a file changes later, it needs trust again. */
+/**
+ * Records that the user trusts these files with exactly their present contents. A file that changes later
+ * needs trust again.
+ */
 export async function trustFiles(
   { trust }: Pick<TrustFilesDeps, "trust">,
   files: readonly FileToTrust[],
@@ -86,7 +92,9 @@ function pointerOf(setting: string): string {
   return `/${setting.replaceAll(".", "/")}`;
 }
 
-/** Returns the exact value that needs trust, so that the user sees everything that the trust covers. */
+/**
+ * Returns the exact value that needs trust as text, so that the user sees everything that the trust covers.
+ */
 function valueAt(document: object, pointer: string): string {
   const value = pointer
     .split("/")

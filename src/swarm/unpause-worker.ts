@@ -1,7 +1,7 @@
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 
-/** Unpauses the container of a paused worker, and reports the length of the pause to the worker's adapter. */
+/** Unpauses the container of a paused worker, and reports to the worker's adapter how long the pause was. */
 export async function unpauseWorker(
   { containers, change, clock, signal }: Pick<SwarmOwnerDeps, "containers" | "change" | "clock" | "signal">,
   { containerName: name, paused }: ContainerRecord,

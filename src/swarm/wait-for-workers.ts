@@ -7,25 +7,28 @@ import type { StateStore } from "../ports/state-store.ts";
 export interface WaitDeps {
   readonly store: Pick<StateStore, "read">;
   readonly owner: Pick<Lock, "holder">;
-  /** Watches the state: calls `onChange` whenever the state may have changed, until the signal is aborted. */
+  /** Calls `onChange` whenever the state of the swarm may have changed, until the signal is aborted. */
   readonly watch: (onChange: () => void, signal: AbortSignal) => void;
 }
 
 export interface WaitRequest {
-  /** The slugs of the workers to wait for. Null for all workers of the swarm, including those added meanwhile. */
+  /**
+   * The slugs of the workers to wait for. Null means all workers of the swarm, including those that are added
+   * during the wait.
+   */
   readonly slugs: readonly string[] | null;
   readonly timeoutMs: number | null;
-  /** Called once for each worker that has ended. */
+  /** Called once for each of these workers when it has ended. */
   readonly onEnded: (record: ContainerRecord) => void;
 }
 
 /**
- * How a wait ended. `unowned`: no owner runs the swarm. `replaced`: a new swarm has taken the place of this
- * one.
+ * How a wait ended. `unowned` means that no owner runs the swarm, and `replaced` that a new swarm has taken
+ * its place.
  */
 export type WaitEndReason = "ended" | "timeout" | "unowned" | "replaced";
 
-/** How a wait ended, with the state of the workers at that time. */
+/** How a wait ended, and the state of the workers at that time. */
 export interface WaitResult {
   readonly end: WaitEndReason;
   readonly state: SwarmState;
@@ -34,7 +37,10 @@ export interface WaitResult {
 
 const pollEveryMs = 1_000;
 
-/** Waits until the workers are completed or failed, or until no owner is left to continue them. */
+/**
+ * Waits until all given workers are completed or failed, until the time is over, or until no process owns the
+ * swarm.
+ */
 export async function waitForWorkers(
   { store, owner, watch }: WaitDeps,
   { slugs, timeoutMs, onEnded }: WaitRequest,

@@ -9,16 +9,20 @@ export interface WorkerVerdict {
   readonly reason: Reason | null;
 }
 
-/** The signals that end the wait for a proof. */
+/** The signals that end the wait for the proof of a worker's result. */
 export interface ProofSignals {
-  /** Aborted with a `HaltRequest`: the wait ends after the grace time of the halt. */
+  /**
+   * Aborted with a `HaltRequest` when the owner must halt. The wait then ends after the grace time in this
+   * request.
+   */
   readonly halt: AbortSignal;
   readonly stopNow: AbortSignal;
 }
 
 /**
- * Changes the verdict on a worker to failed if the proof finds its result broken. The proof's checks run in
- * sandboxes where no agent ever ran, so they outweigh the report of the worker's own sandbox.
+ * Proves the result of a completed worker. Returns the verdict `failed` if the proof finds the result broken,
+ * else the given verdict. The proof's checks run in sandboxes where no agent ever ran, so they outweigh the
+ * worker's own report.
  */
 export async function correctVerdictByProof(
   deps: SwarmOwnerDeps,
@@ -50,7 +54,9 @@ export async function correctVerdictByProof(
   };
 }
 
-/** Returns a signal that ends the wait for a proof: after the grace time of a halt, or at once on `stopNow`. */
+/**
+ * Returns a signal that ends the wait for a proof at once on `stopNow`, or after the grace time of a halt.
+ */
 function endOfWaiting(
   { signal, timing }: SwarmOwnerDeps,
   halt: AbortSignal,

@@ -3,13 +3,13 @@ import type { NetworkConnection } from "./doors.ts";
 
 export interface WorkerContainerInput {
   /**
-   * The name of the container and of its journal volume: `aimi-<project>-<swarm>-<slug>`, with `-a<n>` from
-   * the second attempt on.
+   * The name of the worker's container, and of the volume with the adapter's journal:
+   * `aimi-<project>-<swarm>-<slug>`, followed by `-a<n>` from the second attempt on.
    */
   readonly name: string;
   /**
-   * The name of the home volume. All attempts of the worker share it, because it has the agent's
-   * conversations.
+   * The name of the volume with the agent's home folder. All attempts of the worker share it, because it
+   * contains the agent's conversations.
    */
   readonly homeVolume: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -25,8 +25,9 @@ export interface WorkerContainerInput {
 }
 
 /**
- * Returns the spec of a worker's container. Its supervisor runs as root with three capabilities and keeps the
- * journal in a separate volume. All other programs run as the agent's user, without capabilities.
+ * Returns the spec of a worker's container. Its supervisor runs as root with three capabilities, and stores
+ * the adapter's messages in a volume of their own. All other programs run as the agent's user, without
+ * capabilities.
  */
 export function workerContainerSpec(worker: WorkerContainerInput): ContainerSpec {
   const { name, homeVolume, labels, image, runtime, network: connection, limits, tmpBytes } = worker;

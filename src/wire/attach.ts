@@ -8,14 +8,16 @@ export interface AttachStreams {
 }
 
 /**
- * For how long and at which interval to retry the connection, in milliseconds. In a container that has just
- * started, the program may not listen yet, and a new exec by the host costs more than a retry.
+ * For how long to retry the connection, and at which interval, both in milliseconds. In a container that has
+ * just started, the program may not listen yet, and to start this program again from the host would cost more
+ * than a retry.
  */
 const [patienceMs, askEveryMs] = [2_000, 20];
 
 /**
- * Connects the streams to the program that listens on the socket, and requests its messages after number
- * `from`. The program keeps running after the connection has ended. Resolves with an exit code.
+ * Connects the streams to the program that listens on the socket, and requests its messages whose numbers are
+ * greater than `from`. The other program continues when the connection ends. Resolves with the exit code for
+ * this process.
  */
 export async function attachToSocket(
   socketFile: string,
@@ -48,7 +50,7 @@ export async function attachToSocket(
   });
 }
 
-/** Connects to the socket. Retries for a short time if no program listens on it. */
+/** Connects to the socket. If no program listens on it yet, retries for a short time. */
 async function connected(socketFile: string): Promise<Socket> {
   const startedAt = performance.now();
   for (;;) {

@@ -1,6 +1,6 @@
 import type { Writable } from "node:stream";
 
-/** Resolves when the stream accepts more data or is closed, or when the signal is aborted. */
+/** Resolves when the stream accepts more data (`drain`) or is closed, or when the signal is aborted. */
 export function waitUntilDrained(stream: Writable, signal: AbortSignal): Promise<void> {
   if (signal.aborted || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,31 +1,37 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** An append-only file of lines. A line is on disk before `add` resolves and before `count` includes it. */
+/**
+ * An append-only file of lines. Each line is flushed to disk before `add` resolves and before `count`
+ * includes it.
+ */
 export interface DurableLines extends AsyncDisposable {
-  /** The number of lines on disk. */
+  /** The number of lines that are on disk. */
   readonly count: number;
-  /** The size of the lines on disk, in bytes. */
+  /** The total size in bytes of the lines that are on disk. */
   readonly size: number;
-  /** Adds lines. Resolves when they are on disk. Lines added during a write form the next batch. */
+  /**
+   * Adds lines to the file. Resolves when they are on disk. Lines that are added during a write are written
+   * together in the next write.
+   */
   add(...lines: readonly string[]): Promise<void>;
   /** Resolves when the file has more than `count` lines, or when the signal is aborted. */
   waitForLinesAfter(count: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Lines that are written to disk with one write and one flush. */
+/** Lines that are written together, with one write and one flush to disk. */
 interface Batch extends PromiseWithResolvers<void> {
   text: string;
   lines: number;
 }
 
 const lineBreak = 0x0a;
-/** The length at which a batch is full and accepts no more lines. */
+/** The length in characters from which a batch is full and accepts no more lines. */
 const fullBatch = 1 << 20;
 
 /**
- * Opens or creates the file, and removes an incomplete last line, for which `add` never resolved. When a
- * write fails on a full disk for the first time, calls `freeSpace` and retries the write.
+ * Opens or creates the file. Removes an incomplete last line, which an interrupted write left. At the first
+ * write that fails because the disk is full, calls `freeSpace` and retries the write.
  */
 export async function openDurableLines(
   file: string,
@@ -126,7 +132,7 @@ async function openOrMake(file: string): Promise<FileHandle> {
   return handle;
 }
 
-/** Counts the complete lines and truncates the file after the last one. */
+/** Counts the complete lines of the file, and removes everything after the last one. */
 async function cutTornLine(handle: FileHandle): Promise<{ count: number; size: number }> {
   const chunk = Buffer.alloc(1 << 18);
   let count = 0;

@@ -1,11 +1,11 @@
 import { type FSWatcher, watch } from "node:fs";
 import { openRegularFile } from "./open-if-file.ts";
 
-/** Reads the lines that another process appends to a file, as JSON values. */
+/** Reads the lines of JSON that another process appends to a file, and parses them. */
 export interface JsonLineFollower {
   /**
-   * Yields the values of the complete lines since the last call. Skips a line that is not JSON or is longer
-   * than `maxLineLength`.
+   * Yields the values of the lines that were completed since the last call. Skips a line that is not JSON or
+   * is longer than `maxLineLength`.
    */
   readNewLines(): AsyncGenerator<unknown>;
 }
@@ -13,8 +13,8 @@ export interface JsonLineFollower {
 const lineBreak = 0x0a;
 
 /**
- * Creates a reader that begins at the start of the file, which need not exist yet. If the file is emptied or
- * replaced, the reader begins at the start again.
+ * Creates a reader for a file that need not exist yet. It begins at the start of the file, and begins there
+ * again if the file is emptied or replaced.
  */
 export function followJsonLines(
   file: string,
@@ -63,19 +63,19 @@ function* valuesOf(lines: readonly string[]): Generator<unknown> {
   }
 }
 
-/** Notifies a waiting loop of changes in a folder. */
+/** Wakes a waiting loop when a folder changes. */
 export interface FolderChanges extends Disposable {
   notify(): void;
   /**
-   * Resolves at the next notification, or at once if one has arrived since the last wait. Also resolves when
-   * the `AbortSignal` is aborted.
+   * Resolves at the next notification, or at once if a notification has arrived since the last wait. Also
+   * resolves when the signal is aborted.
    */
   wait(): Promise<void>;
 }
 
 /**
- * Creates `FolderChanges`, which notifies at each change in the folder. It also notifies every `everyMs`
- * milliseconds, because file watches may miss changes. The folder need not exist yet.
+ * Creates a `FolderChanges` that notifies at each change in the folder, which need not exist yet. It also
+ * notifies every `everyMs` milliseconds, because file watches may miss changes.
  */
 export function watchFolderForChanges(
   folder: string,

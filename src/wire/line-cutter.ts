@@ -2,8 +2,8 @@ const lineBreak = 0x0a;
 const firstBytes = 4096;
 
 /**
- * Splits a stream of bytes into lines, and holds at most one line of the maximum length in memory. Copies the
- * start of an incomplete line, because a view of a few bytes would keep the whole chunk in memory.
+ * Splits a stream of bytes into lines, and never holds more than one line of the maximum length in memory. It
+ * copies the start of an incomplete line, because a view of it would keep the whole received chunk in memory.
  */
 export class LineSplitter {
   readonly #maxLength: number;
@@ -17,8 +17,8 @@ export class LineSplitter {
   }
 
   /**
-   * Yields the lines that end in `piece`, without their line breaks, and null once for each line that is too
-   * long. The bytes of a line are valid until the caller requests the next line.
+   * Yields the lines that end in the chunk `piece`, without their line breaks, and null for each line that is
+   * too long. The bytes of a line are valid only until the caller requests the next line.
    */
   *split(piece: Uint8Array): Generator<Uint8Array | null> {
     let start = 0;
@@ -42,7 +42,9 @@ export class LineSplitter {
     } else this.#keep(rest);
   }
 
-  /** Returns the incomplete last line; null if it is empty or too long. */
+  /**
+   * Returns the last line if the stream ended without a line break; null if this line is empty or too long.
+   */
   rest(): Uint8Array | null {
     return this.#length === 0 ? null : this.#kept.subarray(0, this.#length);
   }

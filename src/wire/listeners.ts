@@ -5,32 +5,47 @@ import { waitUntilDrained } from "./drained.ts";
 import type { NumberedLines } from "./numbered-lines.ts";
 import { jsonLines } from "./text-lines.ts";
 
-/** The maximum length of a message from the host. The longest message is a task file with its envelope. */
+/**
+ * The maximum length of a message from the host. The longest message is a task request, which contains a
+ * whole task file.
+ */
 const maxRequestLength = 8 << 20;
 
 export interface JournalClient {
-  /** Sends a line that is in no journal. Drops the line if the client reads too slowly. */
+  /**
+   * Sends a line to this client without storing it in the journal. Drops the line if the client reads too
+   * slowly.
+   */
   send(line: string): void;
-  /** Sends a line that must arrive. The line waits in an unlimited queue until the client reads it. */
+  /**
+   * Sends a line to this client that must not be dropped. The line waits in an unlimited queue until the
+   * client reads it.
+   */
   sendQueued(line: string): void;
 }
 
 export interface JournalServerDeps {
   readonly journal: NumberedLines;
-  /** Returns the first line or lines to send to a client that attaches. */
+  /** Returns the first line, or the first lines, to send to a client that connects. */
   readonly hello: () => string;
   readonly onMessage: (message: unknown, listener: JournalClient) => void;
 }
 
 /**
- * Sends a journal to the clients that attach. Each client receives the lines after the last one that it has,
- * and then new lines.
+ * A server that sends the lines of a journal to each client that connects. A client says which line it
+ * received last; it gets the later lines, and then new ones.
  */
 export interface JournalServer extends AsyncDisposable {
   readonly count: number;
-  /** Sends a line to all clients. Drops the line for a client that reads too slowly. */
+  /**
+   * Sends a line to all clients without storing it in the journal. Drops the line for a client that reads too
+   * slowly.
+   */
   broadcast(line: string): void;
-  /** Sends a line to all clients. The line waits in a queue for a client that reads too slowly. */
+  /**
+   * Sends a line to all clients without storing it in the journal. For a client that reads too slowly, the
+   * line waits in an unlimited queue.
+   */
   broadcastQueued(line: string): void;
 }
 

@@ -3,9 +3,12 @@ import type { DurableLines } from "./durable-lines.ts";
 
 /** A journal whose lines are numbered 1, 2, 3 … without gaps. */
 export interface NumberedLines {
-  /** The number of the last line on disk. */
+  /** The number of the last line that is on disk; 0 if there is none. */
   readonly lastSeq: number;
-  /** Yields the complete lines after line number `seq`, and then new ones, until the signal is aborted. */
+  /**
+   * Yields the complete lines after line number `seq` in the journal, and then new lines, until the signal is
+   * aborted.
+   */
   read(seq: number, signal: AbortSignal): AsyncGenerator<Buffer>;
 }
 
@@ -13,8 +16,9 @@ const chunkBytes = 256 << 10;
 const lineBreak = 0x0a;
 
 /**
- * Yields the lines of a file after line number `seq`, and then new lines. Finds `seq` by counting lines,
- * because a line's number is its sequence number. Reads from the file, so that a slow reader costs no memory.
+ * Yields the lines after line number `seq` in a file, and then new lines. A line's number is its position in
+ * the file, so the reader counts lines to find `seq`. Reads from the file, so that a slow caller costs no
+ * memory.
  */
 export async function* readNumberedLines(
   file: string,

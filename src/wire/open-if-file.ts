@@ -4,7 +4,8 @@ import { type FileHandle, open } from "node:fs/promises";
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /**
- * Opens a regular file for reading. Returns null if the path is missing, is a link, or is not a regular file.
+ * Opens a regular file for reading. Returns null if the path does not exist, or is anything else, such as a
+ * link or a folder.
  */
 export async function openRegularFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(

@@ -4,8 +4,8 @@ import ndjson from "ndjson";
 import { LineSplitter } from "./line-cutter.ts";
 
 /**
- * Yields the JSON values of a stream, one per line. Drops lines that are not JSON or are longer than
- * `maxLineLength`. A caller that must notice such lines uses `readMessages`.
+ * Yields the JSON values of a stream that has one value per line. Drops lines that are not JSON or are longer
+ * than `maxLineLength`. A caller that must notice such lines uses `readMessages` instead.
  */
 export async function* readJsonLines(
   source: Readable,
@@ -20,8 +20,8 @@ export async function* readJsonLines(
 }
 
 /**
- * Creates a stream that drops lines that are too long and passes the others on. Without it, `ndjson` would
- * buffer a line of any length.
+ * Creates a transform stream that drops lines that are too long, and passes other lines on. Without it, the
+ * parser `ndjson` would hold a line of any length in memory.
  */
 function boundLines(maxLength: number): Transform {
   const cutter = new LineSplitter(maxLength);

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { LineSplitter } from "./line-cutter.ts";
 
 /**
- * A line of an untrusted stream: its JSON value, or what is wrong with the line. `bytes` is the length of the
- * line, including its line break.
+ * A line of an untrusted stream, as its JSON value or as the reason why the line is invalid. `bytes` is the
+ * length of the line, including its line break.
  */
 export type WireLine =
   | { readonly kind: "value"; readonly value: unknown; readonly bytes: number }
@@ -16,13 +16,13 @@ export interface WireLimits {
   readonly maxDepth: number;
 }
 
-/** The maximum number of lines that are yielded together. */
+/** The maximum number of lines in one group that `readMessages` yields. */
 const maxLines = 256;
 
 /**
- * Yields the JSON values of a stream, grouped as they arrive, and stops after the first violation. A
- * violation is a line that is too long, not UTF-8, empty, nested too deep or not JSON. Drops an incomplete
- * last line without a violation.
+ * Yields the JSON values of a stream in groups, as they arrive, and stops after the first invalid line. A
+ * line is invalid if it is too long, not UTF-8, empty, nested too deep or not JSON. Silently drops an
+ * incomplete last line.
  */
 export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
@@ -67,8 +67,8 @@ function readLine(bytes: Uint8Array, maxDepth: number): WireLine {
 }
 
 /**
- * Returns whether JSON text is nested deeper than `maxDepth`. Counts the brackets outside of strings, without
- * parsing.
+ * Returns whether JSON text is nested deeper than `maxDepth`. Does not parse the text, but counts the
+ * brackets outside of strings.
  */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0;

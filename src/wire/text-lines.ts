@@ -1,8 +1,8 @@
 import { LineSplitter } from "./line-cutter.ts";
 
 /**
- * Yields the lines of a stream as text, without their line breaks. Drops a line longer than `maxLength`
- * without buffering it.
+ * Yields the lines of a stream as text, without their line breaks. Drops a line longer than `maxLength`,
+ * without holding it in memory.
  */
 export async function* textLines(
   source: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ function textOf(line: Uint8Array): string {
 
 /**
  * Yields the lines of a stream as JSON values. Drops a line that is not JSON, for example the incomplete last
- * line of a killed writer.
+ * line that a killed process wrote.
  */
 export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,

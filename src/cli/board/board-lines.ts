@@ -11,13 +11,13 @@ import {
 } from "./worker-line.ts";
 import { type BoardStatus, hasEnded, type WorkerView } from "./worker-picture.ts";
 
-/** The facts about a running swarm that the board shows. */
+/** What the board, swarm's live view in the terminal, shows about a running swarm. */
 export interface SwarmView {
-  /** The workers, in the order of the records in the state. */
+  /** The swarm's workers, in the order of their records in the state file. */
   readonly workers: readonly WorkerView[];
-  /** The current step of the preparation; null once workers can start. */
+  /** The current step of preparing the swarm; null once workers can start. */
   readonly step: string | null;
-  /** The reason why the owner is stopping the swarm early; null if the owner is not stopping the swarm. */
+  /** Why the owner is stopping the swarm early; null if the owner is not stopping it. */
   readonly stopping: string | null;
   readonly beganAt: number;
 }
@@ -27,13 +27,13 @@ export interface TerminalWindow {
   readonly rows: number;
 }
 
-/** The minimum width of a line, in columns. */
+/** The minimum width of the board's lines in columns, even in a narrower window. */
 const minColumns = 16;
 
 /**
- * Renders the board's lines to fit a terminal window, with one row left for the cursor. If not all workers
- * fit, running workers come first, then failed workers, then the workers that completed last. One line counts
- * the hidden workers.
+ * Renders the board's lines to fit a terminal window, with one row left for the cursor. If there is no room
+ * for all workers, prefers running workers, then failed ones, then those that completed last; another line
+ * counts the rest.
  */
 export function boardLines(
   picture: SwarmView,
@@ -61,7 +61,10 @@ export function boardLines(
   return lines.slice(Math.max(0, lines.length - rows));
 }
 
-/** Chooses the most important workers, at most `maxLines`, and returns them in their original order. */
+/**
+ * Chooses at most `maxLines` workers to show: running workers first, then failed ones, then those that
+ * completed last. Returns them in their original order.
+ */
 function mostImportant(workers: readonly WorkerView[], maxLines: number): WorkerView[] {
   const rank = (worker: WorkerView): number =>
     hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
@@ -73,7 +76,10 @@ function mostImportant(workers: readonly WorkerView[], maxLines: number): Worker
   return workers.filter((worker) => chosen.has(worker));
 }
 
-/** Renders the lines about the swarm as a whole: the preparation step, and the reason for stopping. */
+/**
+ * Renders the lines about the swarm as a whole: one for the current preparation step, and one for the reason
+ * why the swarm is stopping.
+ */
 function wholeLines(
   { workers, step, stopping, beganAt }: SwarmView,
   look: TerminalStyle & { readonly now: number },
@@ -91,8 +97,8 @@ function wholeLines(
 const maxReasons = 3;
 
 /**
- * Renders a line such as `12 waiting: 9 for a free slot, 3 for what they depend on`. Renders no line if no
- * worker waits.
+ * Renders how many workers wait and why, such as `12 waiting: 9 for a free slot, 3 for what they depend on`.
+ * Renders no line if no worker waits.
  */
 function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
   const waiting = workers.filter(({ status }) => status === "waiting");
@@ -112,7 +118,10 @@ function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
   return [`${waiting.length} waiting${reasons ? `: ${reasons}` : ""}`];
 }
 
-/** Renders the summary line: counts by status, stories, time, tokens and cost, as many of these as fit. */
+/**
+ * Renders the board's last line: the number of workers by status, and the stories, time, tokens and cost, as
+ * far as they fit.
+ */
 function summaryLine(picture: SwarmView, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);
@@ -137,7 +146,7 @@ const order: readonly BoardStatus[] = [
   ...(["completed", "failed", "skipped", "stopped"] as const),
 ];
 
-/** Renders the number of workers by status: `4 running, 20 completed, 1 failed`. */
+/** Renders how many workers have each status: `4 running, 20 completed, 1 failed`. */
 function countsOf(workers: readonly WorkerView[]): string {
   const counts = Map.groupBy(workers, ({ status }) => status);
   return order

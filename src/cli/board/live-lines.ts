@@ -2,21 +2,22 @@ import { stripVTControlCharacters } from "node:util";
 import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
 import { displayWidth } from "./text-width.ts";
 
-/** Lines at the bottom of a terminal that swarm redraws in place. */
+/** Lines at the bottom of the terminal's output that swarm redraws in place. */
 export interface LiveLines {
   draw(lines: readonly string[]): void;
-  /** Prints permanent lines above the live lines. */
+  /** Prints lines above the live lines. The printed lines stay on the terminal. */
   printAbove(lines: readonly string[]): void;
-  /** Removes the live lines. */
+  /** Removes the live lines from the terminal and stops drawing. */
   end(): Promise<void>;
 }
 
-/** The parts of a terminal's output stream that drawing uses. */
+/** The properties of a terminal's output stream that drawing requires. */
 export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "off" | "rows">;
 
 /**
- * Opens live lines, as a listr2 task with a custom renderer. listr2's default renderer cannot print notes
- * above its lines, leaves signal listeners behind, and leaves the cursor hidden if the process is killed.
+ * Opens live lines as a task of the library listr2, but with a custom renderer. listr2's default renderer
+ * cannot print notes above its lines, leaves signal listeners behind, and leaves the cursor hidden if the
+ * process is killed.
  */
 export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
   const { Listr, ListrEventType } = await import("listr2");
@@ -71,8 +72,8 @@ export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
 
 const csi = "\u001b[";
 /**
- * Escape codes around each write. They synchronise the output and hide the cursor only during the write, so
- * that a killed process leaves the terminal in order.
+ * The escape codes before and after each write. They make the terminal show the write at once, and hide the
+ * cursor only meanwhile, so that a killed process leaves the cursor visible.
  */
 const begin = `${csi}?2026h${csi}?25l`;
 const end = `${csi}?25h${csi}?2026l`;
@@ -88,15 +89,15 @@ function penOn(terminal: Terminal): Pen {
   let drawnColumns = 0;
 
   /**
-   * Returns the number of rows that a drawn line occupies. If the terminal became narrower, it has wrapped
-   * long lines.
+   * Returns how many rows a drawn line occupies now: more than one if the terminal has become narrower and
+   * has wrapped the line.
    */
   const rowsOf = (line: string): number => {
     if (!terminal.columns || terminal.columns >= drawnColumns) return 1;
     const width = Math.min(drawnColumns, displayWidth(stripVTControlCharacters(line)));
     return Math.max(1, Math.ceil(width / terminal.columns));
   };
-  /** Returns the escape codes that move the cursor to the first drawn line. */
+  /** Returns the escape codes that move the cursor to the first of the drawn lines. */
   const toTop = (): string => {
     const rows = drawn.reduce((sum, line) => sum + rowsOf(line), 0);
     return rows === 0 ? "\r" : `\r${csi}${rows}A`;
@@ -105,8 +106,8 @@ function penOn(terminal: Terminal): Pen {
     terminal.write(`${begin}${text}${end}`);
   };
   /**
-   * Disables line wrapping while drawing. If a line is wider than computed, the terminal then cuts the line
-   * instead of shifting the lines below.
+   * Adds escape codes that turn line wrapping off while drawing. The terminal then cuts a line that is wider
+   * than computed, instead of shifting the lines below.
    */
   const asBlock = (rows: readonly string[]): string =>
     rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;

@@ -9,16 +9,19 @@ import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
 import { applyAdapterMessage, applyOwnerEvent, toWorkerView, type WorkerView } from "./worker-picture.ts";
 
-/** A live view of a running swarm. */
+/** The board: a live view of a running swarm in the terminal. */
 export interface SwarmBoard {
-  /** Adds the swarm's workers to the view. The caller calls this again when the swarm gets more workers. */
+  /**
+   * Adds all workers in the swarm's state to the view. The caller calls this function again after the swarm
+   * has received more workers.
+   */
   begun(state: SwarmState): void;
-  /** Shows what the owner is preparing, before workers start. */
+  /** Shows the current step of preparing the swarm, before workers start. */
   step(text: string): void;
   event(event: SwarmEvent): void;
-  /** Shows a message from the worker with this slug. */
+  /** Shows a message from the adapter of the worker with this slug. */
   message(slug: string, message: AdapterMessage): void;
-  /** Prints a note that stays on the terminal. */
+  /** Prints a note that stays on the terminal after the view is closed. */
   note(line: string): void;
   /** Removes the live view from the terminal. */
   close(): Promise<void>;
@@ -31,14 +34,14 @@ export interface BoardOptions extends TerminalStyle {
 }
 
 export interface BoardClock {
-  /** Returns the monotonic time in milliseconds. */
+  /** Returns the time of a monotonic clock in milliseconds. */
   now(): number;
   date(): Date;
 }
 
 /**
- * Opens the view for a mode: `tty` redraws lines in place, `plain` prints a line per change, `json` prints
- * events, and `quiet` prints nothing.
+ * Opens the live view in the given mode: `tty` redraws lines in place, `plain` prints a line for each change,
+ * `json` prints events as JSON, and `quiet` prints nothing.
  */
 export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard> {
   const say = (line: string): void => void options.terminal.write(`${line}\n`);
@@ -127,8 +130,8 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
 }
 
 /**
- * The minimum interval between two lines about a worker's activity, in milliseconds. A change of the worker's
- * status prints a line at once.
+ * The minimum interval in milliseconds between two printed lines about the activity of the same worker. A
+ * change of the worker's status is printed at once.
  */
 const activityMs = 10_000;
 
@@ -155,7 +158,7 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
   };
 }
 
-/** Makes a board that passes events as JSON objects to `write`, for programs. */
+/** Makes a board for programs, which passes each event to `write` as a JSON object. */
 function jsonBoard(write: (event: object) => void): SwarmBoard {
   return {
     begun() {},

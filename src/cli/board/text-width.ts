@@ -1,4 +1,4 @@
-/** Matches characters that terminals show two columns wide: East Asian wide characters and emoji. */
+/** Matches characters that are two columns wide on terminals: East Asian wide characters and emoji. */
 const wide =
   /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 const invisible = /^[\p{Mark}\p{Format}\p{Default_Ignorable_Code_Point}]+$/u;
@@ -6,7 +6,7 @@ const ascii = /^[ -~]*$/;
 
 const characters = new Intl.Segmenter();
 
-/** Returns the width of a text on a terminal, in columns. The text must have no control characters. */
+/** Returns how many columns a text occupies on a terminal. The text must not contain control characters. */
 export function displayWidth(text: string): number {
   if (ascii.test(text)) return text.length;
   let width = 0;
@@ -14,7 +14,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Cuts the end of a text so that it fits into `columns`, and appends `mark` to show the cut. */
+/** Shortens a text at its end to at most `columns` columns, and appends `mark` if it was shortened. */
 export function truncateToWidth(text: string, columns: number, mark: string): string {
   if (text.length <= columns / 2 || displayWidth(text) <= columns) return text;
   const room = columns - displayWidth(mark);
@@ -28,7 +28,10 @@ export function truncateToWidth(text: string, columns: number, mark: string): st
   return room < 0 ? "" : `${text.slice(0, end).trimEnd()}${mark}`;
 }
 
-/** Cuts the middle of a text so that it fits into `columns`. Long names often differ only at their ends. */
+/**
+ * Shortens a text in its middle to at most `columns` columns, and puts `mark` there. Keeps both ends, because
+ * long names often differ only at the end.
+ */
 export function truncateMiddleToWidth(text: string, columns: number, mark: string): string {
   if (displayWidth(text) <= columns) return text;
   const behind = Math.floor((columns - displayWidth(mark)) / 2);
@@ -41,7 +44,7 @@ export function truncateMiddleToWidth(text: string, columns: number, mark: strin
   return `${truncateToWidth(text, columns - displayWidth(end), mark)}${end}`;
 }
 
-/** Replaces non-ASCII characters of a text, for terminals without Unicode. */
+/** Replaces the non-ASCII characters of a text by ASCII characters, for terminals without Unicode. */
 export function toAscii(text: string): string {
   if (ascii.test(text)) return text;
   return text

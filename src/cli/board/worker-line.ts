@@ -2,13 +2,19 @@ import { sanitizeText } from "../../domain/clean-text.ts";
 import { displayWidth, toAscii, truncateMiddleToWidth, truncateToWidth } from "./text-width.ts";
 import { type BoardStatus, hasEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
 
-/** The capabilities of the terminal: whether it shows Unicode glyphs, and how to colour text on it. */
+/**
+ * How to write text for the user's terminal: whether it can show Unicode glyphs, and a function that colours
+ * text.
+ */
 export interface TerminalStyle {
   readonly unicode: boolean;
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
 
-/** The width of each column in the lines of workers. A column that does not fit has the width 0. */
+/**
+ * The widths of the columns in the board's table of workers. A column that does not fit into the window has
+ * the width 0.
+ */
 export interface ColumnLayout {
   readonly columns: number;
   readonly gap: string;
@@ -21,9 +27,12 @@ export interface ColumnLayout {
 }
 
 const wordWidth = "completed".length;
-/** The minimum width for a worker's story and activity. The layout omits a column that would leave less. */
+/**
+ * The minimum width of the last column, with the worker's story and activity. The layout omits other columns
+ * rather than making this column narrower.
+ */
 const minActivityWidth = 20;
-/** The minimum width of the column with the branch name. */
+/** The minimum width of the column with the worker's branch name. */
 const minBranchWidth = 12;
 
 const signs: Readonly<
@@ -43,7 +52,10 @@ const signs: Readonly<
   stopped: ["▪", "yellow"],
 };
 
-/** Computes the column widths for the lines of all workers, from the widest value in each column. */
+/**
+ * Computes the column widths of the board's table of workers, from the widest value in each column and the
+ * width of the window.
+ */
 export function computeColumnLayout(
   pictures: readonly WorkerView[],
   columns: number,
@@ -75,7 +87,7 @@ export function computeColumnLayout(
   };
 }
 
-/** Renders a worker's line, cut to the width of the window. */
+/** Renders a worker's line on the board, cut to the width of the window. */
 export function workerLine(
   picture: WorkerView,
   { columns, gap, ...widths }: ColumnLayout,
@@ -98,20 +110,20 @@ export function workerLine(
 }
 
 /**
- * Renders the status column. The status is always written as a word, because some terminals cannot show the
- * glyph.
+ * Renders a worker's status for its column. Always includes the status as a word, because some terminals
+ * cannot show the glyph.
  */
 function statusWord(status: BoardStatus, { unicode }: TerminalStyle): string {
   const word = status.padEnd(wordWidth);
   return unicode ? `${signs[status][0]} ${word}` : word;
 }
 
-/** Colours a text in the colour of a status. */
+/** Colours a text with the colour of the given worker status. */
 function paintStatus(status: BoardStatus, text: string, { style }: TerminalStyle): string {
   return style(signs[status][1], text);
 }
 
-/** Renders a duration as minutes and seconds, with hours if there are any. */
+/** Renders a duration as `minutes:seconds`, or as `hours:minutes:seconds` from one hour on. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const two = (count: number): string => String(count).padStart(2, "0");
@@ -119,20 +131,24 @@ export function formatDuration(ms: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds % 60)}` : `${minutes}:${two(seconds % 60)}`;
 }
 
-/** Shortens a number: 950, 9.5k, 310k, 1.2M. */
+/** Renders a number in short form, such as 950, 9.5k, 310k or 1.2M. */
 export function formatShortCount(count: number): string {
   if (count < 1_000) return String(count);
   const [amount, unit] = count < 999_500 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
   return `${amount < 9.95 ? amount.toFixed(1) : Math.round(amount)}${unit}`;
 }
 
-/** Returns the number of all tokens that a worker's agent has read and written. */
+/**
+ * Returns the total number of tokens that a worker's agent has used: input, output, and cache reads and
+ * writes.
+ */
 export function totalTokensOf({ record: { usage } }: WorkerView): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
 /**
- * Makes untrusted text safe to show on one line. Replaces non-ASCII characters if the terminal lacks Unicode.
+ * Makes untrusted text safe to show on one line of the terminal. Replaces non-ASCII characters if the
+ * terminal cannot show Unicode.
  */
 export function toTerminalText(text: string, { unicode }: TerminalStyle): string {
   const clean = sanitizeText(text);

@@ -7,35 +7,36 @@ import { recordWithMessage } from "../../domain/worker-record.ts";
 import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
 
 /**
- * A worker's status on the board. The board has more statuses than the worker's record, for example
- * `stalled`.
+ * A worker's status as the board shows it. The board has statuses that the worker's record in the state file
+ * lacks, for example `stalled`.
  */
 export type BoardStatus =
   | ("waiting" | "starting" | "running" | "stopping")
   | ("stalled" | "lost" | "paused" | "retrying")
   | ("completed" | "failed" | "skipped" | "stopped");
 
-/** The facts about a worker that the board shows. */
+/** What the board, swarm's live view in the terminal, shows about one worker. */
 export interface WorkerView {
   readonly slug: string;
   readonly record: ContainerRecord;
   readonly status: BoardStatus;
-  /**
-   * The reason for the worker's status, for example why the worker waits; null if the status has no reason.
-   */
+  /** The reason for the worker's status, for example why the worker waits; null if there is none to show. */
   readonly why: string | null;
   readonly story: string | null;
-  /** The agent's current activity, or the outcome of the worker's current story. */
+  /** The agent's current activity, or how the worker's current story ended. */
   readonly activity: string | null;
   /**
-   * When this process saw the worker start, in milliseconds of a monotonic clock; null if this process did
-   * not see the start. `endedAt` is the corresponding time of the worker's end.
+   * When the worker started and ended, in milliseconds of a monotonic clock. Each time is null if this
+   * process did not see the event.
    */
   readonly beganAt: number | null;
   readonly endedAt: number | null;
 }
 
-/** Describes a worker from its record alone. A worker that has not ended counts as waiting. */
+/**
+ * Makes the board's description of a worker from its record in the state file. Until an event arrives, a
+ * worker that has not ended is shown as waiting.
+ */
 export function toWorkerView(record: ContainerRecord): WorkerView {
   const hasWorkerEnded = isTerminalStatus(record.status);
   return {
@@ -47,19 +48,19 @@ export function toWorkerView(record: ContainerRecord): WorkerView {
   };
 }
 
-/** Whether the worker has ended, according to its status on the board. */
+/** Returns whether the worker's status on the board means that the worker has ended. */
 export function hasEnded({ status }: WorkerView): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }
 
-/** Returns how long the worker has run, in milliseconds; null if it never ran. */
+/** Returns how long the worker has run, in milliseconds; null if its start or end is unknown. */
 export function workerElapsedMs({ record, beganAt, endedAt }: WorkerView, now: number): number | null {
   if (beganAt !== null) return (endedAt ?? now) - beganAt;
   const { startedAt, finishedAt } = record;
   return startedAt === null || finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(startedAt);
 }
 
-/** Updates a worker's picture after an event from the owner. */
+/** Returns the board's description of a worker, updated after an event from the swarm's owner. */
 export function applyOwnerEvent(
   picture: WorkerView,
   { event, ...facts }: SwarmEvent,
@@ -94,7 +95,7 @@ export function applyOwnerEvent(
   }
 }
 
-/** Updates a worker's picture after a message from its adapter. */
+/** Returns the board's description of a worker, updated after a message from its adapter. */
 export function applyAdapterMessage(picture: WorkerView, message: AdapterMessage, date: Date): WorkerView {
   const isBack = picture.status === "starting" || picture.status === "retrying";
   const next: WorkerView = {

@@ -3,7 +3,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { argumentAt, type CommandHandler } from "../command.ts";
 
-/** The number of earlier log lines to show first. */
+/** The number of existing log lines to show before new ones. */
 const last = 20;
 
 export const attachCommand: CommandHandler = async ({ swarm, output, signal }, args) => {

@@ -34,8 +34,8 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
 };
 
 /**
- * Shows what `swarm cleanup` would remove, and asks the user for consent. The list includes files that all
- * projects of the user share.
+ * Shows what `swarm cleanup --everything` would remove, and asks the user for consent. The list includes
+ * files that all the user's projects share.
  */
 async function isAgreed(
   { swarm, output, signal }: CommandContext,

@@ -3,14 +3,14 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import { argumentAt, type Command, type CommandHandler } from "../command.ts";
 
 /**
- * The words that may follow each command path. The key `""` is for `swarm` itself, `state` for `swarm state`,
- * and `state update` for `swarm state update`.
+ * The words that shell completion offers after each command path. The key `""` is the path of `swarm` itself,
+ * `state` that of `swarm state`, and `state update` that of `swarm state update`.
  */
 type WordsByPath = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Makes the handler of `swarm completion`. The commands are a parameter, because importing them would be
- * circular.
+ * Makes the handler of `swarm completion`. Receives the command definitions as a parameter, because importing
+ * them would be a circular import.
  */
 export const createCompletionCommand =
   (commands: readonly Command[]): CommandHandler =>

@@ -10,8 +10,8 @@ const events = ["pre-tool-use", "session-start", "post-tool-use"];
 const orphanLookMs = 2_000;
 
 /**
- * Handles the hook `post-tool-use`, which waits for the end of a swarm. `quick-answers.ts` has already
- * handled the other hooks, so any other event here is a typing error.
+ * Handles the Claude Code hook `post-tool-use`, which waits for the end of a swarm. Rejects any other event
+ * name, because `quick-answers.ts` has already handled the other valid ones.
  */
 export const hookCommand: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);
@@ -36,8 +36,8 @@ export const hookCommand: CommandHandler = async (context, args, { plugin }) => 
 };
 
 /**
- * Describes a failed worker by its error code only. The error message may contain a worker's text, which the
- * agent must not take for swarm's own.
+ * Describes a failed worker to Claude Code by its error code only. The error message may contain text from
+ * the worker, which Claude Code must not take for text from swarm.
  */
 function failedWords(record: ContainerRecord): string {
   const code = record.reason?.code ?? "";
@@ -45,8 +45,8 @@ function failedWords(record: ContainerRecord): string {
 }
 
 /**
- * Whether a tool call ran `swarm start` or `swarm resume` in the background. A command that only quotes such
- * a call does not count.
+ * Returns whether a tool call ran `swarm start` or `swarm resume` in the background. A shell command that
+ * only quotes this text does not count.
  */
 function beginsSwarm(input: string, program: string): boolean {
   try {
@@ -67,8 +67,8 @@ function beginsSwarm(input: string, program: string): boolean {
 }
 
 /**
- * Returns a signal that aborts when the Claude Code session ends. The session is this process's parent, so
- * swarm detects the end by a changed parent process ID.
+ * Returns a signal that aborts when the Claude Code session ends. The session is this process's parent
+ * process, so its end changes the parent process ID.
  */
 function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();

@@ -85,7 +85,7 @@ function wordsOf(options: CommandOptions): {
   };
 }
 
-/** Reports a build step, except for internal steps of the builder. */
+/** Passes a step of an image build to `onStep`, except for internal steps of the builder. */
 function shown(event: ImageBuildEvent, onStep: (step: string) => void): void {
   const line = lineOf(event);
   if (line !== "" && !/ copy \/context /.test(line)) onStep(line);
@@ -107,7 +107,7 @@ function shortStep(step: string): string {
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }
 
-/** Shortens checksums to twelve characters, and returns other texts unchanged. */
+/** Shortens a checksum to twelve characters. Returns any other text unchanged. */
 function short(value: string): string {
   return /^(sha256:)?[0-9a-f]{40,}$/.test(value) ? value.replace("sha256:", "").slice(0, 12) : value;
 }

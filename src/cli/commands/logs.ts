@@ -38,7 +38,7 @@ export const logsCommand: CommandHandler = async (context, args, options) => {
   return exitCodes.done;
 };
 
-/** Prints why `swarm logs --follow` ended. */
+/** Prints why `swarm logs --follow` stopped following the worker. */
 async function printEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
   const worker = workerSlug(record);
   const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
@@ -69,7 +69,7 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
   throw new SwarmError("INVALID_VALUE", { name: "--story", value: option, expected });
 }
 
-/** Returns the reason why a worker has no journal. */
+/** Returns why a worker has no journal to show. */
 async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
   const worker = workerSlug(record);
   const upkeep = swarm.upkeep();

@@ -63,8 +63,8 @@ function checked(checks: readonly string[]): string {
 }
 
 /**
- * Describes the network. For the gateway, names both transports, because the owner chooses one only when the
- * swarm starts.
+ * Describes a plan's setting `network`. For `gateway`, names both ways in which workers may reach it, because
+ * the owner chooses one only when the swarm starts.
  */
 function networkWords(network: string): string {
   if (network !== "gateway") return network;

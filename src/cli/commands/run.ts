@@ -5,7 +5,7 @@ import type { CreatedTask, NewTaskChecks } from "../../swarm/make-task.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
 import { startCommand } from "./start.ts";
 
-/** Writes a task file for the prompt, and starts it like any other task file. */
+/** Handles `swarm run PROMPT`: writes a task file for the prompt, and runs it as `swarm start` does. */
 export const swarmRunCommand: CommandHandler = async (context, args, options) => {
   const words = variadicArgumentAt(args, 0);
   await refuseFile(words[0] ?? "");
@@ -20,8 +20,8 @@ export const swarmRunCommand: CommandHandler = async (context, args, options) =>
 };
 
 /**
- * Throws if the user gives a file instead of a prompt. In former versions, `swarm run FILE` ran a file in a
- * sandbox.
+ * Throws if the user gives a file instead of a prompt, because former versions of `swarm run FILE` ran a file
+ * in a sandbox.
  */
 async function refuseFile(word: string): Promise<void> {
   const stats = await stat(word).catch(() => null);
@@ -61,8 +61,8 @@ function shown(commands: readonly string[]): string {
 }
 
 /**
- * Returns the arguments of the `swarm start` that runs in the background with `-d`. The task file contains
- * the options that are missing here.
+ * Returns the arguments for the `swarm start` that `swarm run -d` runs in the background. Omits options that
+ * the task file already contains.
  */
 function startWords(file: string, options: CommandOptions): string[] {
   const values = {

@@ -63,7 +63,8 @@ export const scheduleRemoveCommand: CommandHandler = async ({ swarm, output }) =
 };
 
 /**
- * Returns the arguments of the scheduled command. Validates them now, because at night no user sees an error.
+ * Returns the arguments of the command that cron will run. Validates them now, because no user sees an error
+ * when cron runs the command.
  */
 function nightWords({ until, notify, merge }: CommandOptions, more: readonly string[]): readonly string[] {
   const then = merge === false ? undefined : "merge";

@@ -6,7 +6,7 @@ import { argumentAt, type CommandContext, type CommandHandler, variadicArgumentA
 import { withPassThroughExitCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
-/** The exit code that a shell reports for a program that SIGHUP ended. */
+/** The exit code that a shell reports for a program killed by SIGHUP. */
 const hungUp = 129;
 
 interface Inside {

@@ -42,7 +42,7 @@ export const startCommand: CommandHandler = async (context, args, options) => {
   return startSwarm(context, request, night);
 };
 
-/** Starts a swarm and waits until it has ended. */
+/** Runs the requested task files as a swarm, and waits until it has ended. */
 async function startSwarm(
   context: CommandContext,
   request: StartRequest,
@@ -58,8 +58,8 @@ async function startSwarm(
 }
 
 /**
- * Merges results and notifies the user after the swarm has ended. Returns the swarm's exit code if the swarm
- * failed, otherwise the exit code of the merge.
+ * After the swarm has ended, merges results and notifies the user, as far as the user's flags say so. Returns
+ * the swarm's exit code if the swarm failed, otherwise that of the merge.
  */
 async function endNight(
   context: CommandContext,
@@ -77,7 +77,7 @@ async function endNight(
   return last;
 }
 
-/** Runs the user's notification command. If the command fails, prints a note. */
+/** Runs the command of the flag `--notify`. If the command fails, prints a note. */
 async function notifyUser(
   { swarm, output }: Pick<CommandContext, "swarm" | "output">,
   notify: string,
@@ -92,10 +92,7 @@ interface Notifier {
   readonly sent: () => Promise<void>;
 }
 
-/**
- * Notifies the user, while the swarm runs, of workers that need attention. Sends the notices one after
- * another.
- */
+/** While the swarm runs, notifies the user of workers that need attention, one notification after another. */
 function userNotifier(context: CommandContext, { notify }: UnattendedOptions): Notifier {
   let sending = Promise.resolve();
   return {
@@ -165,7 +162,7 @@ export const backgroundOwnerCommand: CommandHandler = createBackgroundOwnerComma
   resume: resumeCommand,
 });
 
-/** Parses `--fail-fast`, `--max-attempts` and the swarm's ID. */
+/** Parses the flags `--fail-fast`, `--max-attempts` and `--swarm-id`. */
 export function parseOwnerRequest({ failFast, maxAttempts, swarmId }: CommandOptions): OwnerRequest {
   const attempts = Number(maxAttempts ?? 1);
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 100) {

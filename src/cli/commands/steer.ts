@@ -4,8 +4,8 @@ import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import { resultLines } from "../result-lines.ts";
 
 /**
- * Makes the handler of a command that the user sends to the owner, such as `stop`. Without an owner, this
- * process applies the command itself.
+ * Makes the handler of a command that controls running workers, such as `swarm stop`. The handler sends the
+ * command to the swarm's owner; without an owner, it applies the command itself.
  */
 function steering(command: SteeringCommand, next: string): CommandHandler {
   return async ({ swarm, output, signal }, args) => {

@@ -9,7 +9,7 @@ import {
 } from "./dependency-layer.ts";
 import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
-/** Installs Ruby, and the compilers that build the native parts of gems. */
+/** Shell lines that install Ruby and the compilers for the native parts of gems. */
 const prepare: readonly string[] = [
   renderAptInstall("ruby", "ruby-dev", "ruby-bundler", "build-essential", "libyaml-dev"),
 ];
@@ -17,7 +17,8 @@ const prepare: readonly string[] = [
 const wrongRubyExit = 18;
 
 /**
- * Finds the dependency layers for folders with a Gemfile and a Gemfile.lock. The root folder needs no Gemfile.lock.
+ * Finds the dependency layers of an image for folders with both a Gemfile and a Gemfile.lock. The
+ * repository's root folder needs no Gemfile.lock.
  */
 export function findBundlerLayers(
   tree: ManifestTree,

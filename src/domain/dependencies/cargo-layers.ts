@@ -8,12 +8,18 @@ import {
 } from "./manifest-text.ts";
 import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
-/** Finds the dependency layers for folders with a Cargo.toml and a Cargo.lock. The root folder needs no lockfile. */
+/**
+ * Finds the dependency layers of an image for folders with both a Cargo.toml and a Cargo.lock. The
+ * repository's root folder needs no Cargo.lock.
+ */
 export function findCargoLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
-/** Installs the newest Cargo of the Linux distribution: a Cargo before 1.78 cannot read today's lockfiles. */
+/**
+ * Shell lines that install the newest Cargo of the Linux distribution, because a Cargo before 1.78 cannot
+ * read today's lockfiles.
+ */
 const prepare: readonly string[] = [
   renderAptInstall(
     `"$(apt-cache pkgnames cargo | grep -xE 'cargo(-web|-1\\.[0-9]+)?' | sort -V | tail -n 1)"`,
@@ -88,8 +94,8 @@ const targets =
   /^(?:build\.rs|src\/(?:lib|main)\.rs|(?:src\/bin|examples|tests|benches)\/(?:[^/]+\.rs|[^/]+\/main\.rs))$/;
 
 /**
- * Finds the source files of a package's targets, such as `src/main.rs`. Before Cargo fetches dependencies, it checks that
- * these files exist, but does not read them.
+ * Finds the source files of a package's build targets, such as `src/main.rs`. Cargo checks that these files
+ * exist before it fetches dependencies, but does not read them.
  */
 function targetsOf(tree: ManifestTree, folder: string): string[] {
   const named = parseTomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")

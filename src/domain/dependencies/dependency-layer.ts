@@ -12,24 +12,31 @@ export type PackageManager =
   | "maven";
 
 /**
- * A layer of a project's image: the packages that one package manager installs for one folder, from manifests and
- * lockfiles alone.
+ * A layer of a project's image with the packages that one package manager installs for one folder. The layer
+ * is built from manifests and lockfiles only, without the project's sources.
  */
 export interface DependencyLayer {
   readonly manager: PackageManager;
-  /** The folder's path in the repository's tree; "" is the root. */
+  /** The folder's path in the repository; "" is the repository's root. */
   readonly folder: string;
-  /** Paths of tracked manifests and lockfiles. The build copies them into the image before the sources. */
+  /**
+   * The paths of manifests and lockfiles that git tracks. The image build copies them into the image before
+   * the sources.
+   */
   readonly files: readonly string[];
   /**
-   * Paths of tracked sources that only have to exist. The build puts empty files at these paths into the image.
+   * The paths of source files that the package manager requires to exist but does not read. The image build
+   * creates empty files at these paths.
    */
   readonly emptyFiles: readonly string[];
-  /** Shell lines that install the package manager. The build runs them as root. */
+  /** Shell lines that install the package manager. The image build runs them as root. */
   readonly prepare: readonly string[];
-  /** Environment variables that later layers and the agent need. */
+  /** Environment variables that this layer sets for later layers and for the agent. */
   readonly environment: readonly (readonly [name: string, value: string])[];
-  /** Shell lines that install the packages. The build runs them in the folder, as the agent's user. */
+  /**
+   * Shell lines that install the packages. The image build runs them in the layer's folder, as the agent's
+   * user.
+   */
   readonly install: readonly string[];
 }
 
@@ -49,14 +56,14 @@ export interface DependencyLayerFindings {
 }
 
 /**
- * The beginning of the line that a build prints for a layer without packages. Such a layer stays empty,
- * because the base image's tool does not fit the project.
+ * The beginning of the line that an image build prints for a layer that stays empty. Such a layer installs
+ * no packages, because the tool in the base image, such as Ruby, does not fit the project.
  */
 export const emptyLayerMark = "AIMI-LEFT-OUT:";
 
 export const maxLayers = 20;
 
-/** Makes a dependency layer. Parts that the caller leaves out are empty. */
+/** Creates a dependency layer. Fields that the caller omits are empty. */
 export function createDependencyLayer(
   parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
 ): DependencyLayer {
@@ -64,8 +71,8 @@ export function createDependencyLayer(
 }
 
 /**
- * Returns a shell line that installs Debian packages. The Dockerfile fetches the package lists before all such lines, and
- * removes the lists after them.
+ * Returns a shell line that installs Debian packages. The Dockerfile fetches Debian's package lists before
+ * all such lines, and deletes the lists after them.
  */
 export function renderAptInstall(...packages: readonly string[]): string {
   return `apt-get install -y --no-install-recommends ${packages.join(" ")}`;

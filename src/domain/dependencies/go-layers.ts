@@ -10,7 +10,7 @@ import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "
 
 const prepare: readonly string[] = [renderAptInstall("golang-go", "ca-certificates")];
 
-/** Finds the dependency layers for Go workspaces, and for Go modules outside of workspaces. */
+/** Finds the dependency layers of an image for Go workspaces, and for Go modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
@@ -74,7 +74,10 @@ function replacements(text: string): string[] {
     .filter((target) => /^(?:\.{1,2}(?:\/|$)|\/)/.test(target));
 }
 
-/** Returns the arguments of all directives of this name in a `go.mod` or `go.work`, on single lines and in blocks. */
+/**
+ * Returns the arguments of all directives with the given name in a `go.mod` or `go.work`, whether they are
+ * on single lines or in blocks.
+ */
 function directives(text: string, name: string): string[] {
   const found: string[] = [];
   let isInside = false;

@@ -17,8 +17,9 @@ import {
 import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
- * Lockfiles and their package managers, by preference. If a folder has several lockfiles, swarm uses the one
- * whose package manager the manifest names, otherwise the first one in this list.
+ * The known lockfiles with their package managers, in order of preference. If a folder has several
+ * lockfiles, swarm uses the one of the package manager that package.json names, otherwise the first in this
+ * list.
  */
 const lockfiles: readonly (readonly [name: string, manager: JavascriptPackageManager])[] = [
   ["pnpm-lock.yaml", "pnpm"],
@@ -36,7 +37,10 @@ const configurations: Readonly<Record<JavascriptPackageManager, readonly string[
   bun: [".npmrc", "bunfig.toml"],
 };
 
-/** Finds the dependency layers for folders with a package.json and a lockfile. The root folder needs no lockfile. */
+/**
+ * Finds the dependency layers of an image for folders with both a package.json and a lockfile. The
+ * repository's root folder needs no lockfile.
+ */
 export function findJavascriptLayers(
   tree: ManifestTree,
   options: DependencyLayerOptions,
@@ -127,8 +131,8 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
 }
 
 /**
- * Lists the lockfiles that swarm ignores in favour of another lockfile in the same folder. The packages of
- * both lockfiles would go into the same `node_modules`.
+ * Lists the lockfiles that swarm ignores because it uses another lockfile in the same folder. Both would
+ * install packages into the same `node_modules`.
  */
 function losingLocks(
   tree: ManifestTree,

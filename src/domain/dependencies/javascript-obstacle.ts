@@ -10,8 +10,8 @@ const dependencyFields = [
 ];
 
 /**
- * Finds a dependency that cannot be installed from manifests alone, such as a folder or an archive of the project itself.
- * Returns null if there is none.
+ * Finds a dependency that a package manager cannot install without the project's sources, such as a folder
+ * or an archive in the project. Returns null if there is none.
  */
 export function findJavascriptInstallObstacle(
   tree: ManifestTree,
@@ -35,7 +35,10 @@ export function findJavascriptInstallObstacle(
   return null;
 }
 
-/** Returns all dependencies in a manifest with the required versions, including overrides at any depth. */
+/**
+ * Returns all dependencies in a package.json with the versions that it requires, including overrides at any
+ * depth.
+ */
 function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] {
   const found: [string, string][] = [];
   const open: unknown[] = dependencyFields.map((field) => manifest[field]);

@@ -5,7 +5,7 @@ export type JavascriptPackageManager = "npm" | "pnpm" | "yarn" | "bun";
 
 interface ToolRequest {
   readonly manager: JavascriptPackageManager;
-  /** The value of `packageManager` in the manifest, such as `pnpm@9.1.0+sha512…`; "" if there is none. */
+  /** The value of `packageManager` in package.json, such as `pnpm@9.1.0+sha512…`; "" if there is none. */
   readonly wanted: string;
   /** The text of the lockfile; undefined if there is no lockfile. */
   readonly lockText: string | undefined;
@@ -16,7 +16,8 @@ interface ToolRequest {
 }
 
 /**
- * Returns shell lines that install the project's package manager, and shell lines that install packages with it.
+ * Returns the shell lines that install the project's package manager, and the shell lines with which that
+ * package manager installs the project's dependencies.
  */
 export function renderJavascriptInstall(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
   const calls: Readonly<Record<JavascriptPackageManager, (request: ToolRequest) => Call>> = {
@@ -63,7 +64,10 @@ function callPnpm({ wanted, lockText = "", isInsidePnpmWorkspace, ignoreScripts 
   };
 }
 
-/** Returns a version of pnpm that accepts the lockfile: pnpm refuses lockfiles of much older versions. */
+/**
+ * Returns a version of pnpm that accepts the given lockfile. pnpm refuses lockfiles of much older pnpm
+ * versions.
+ */
 function pnpmFor(lockText: string): string {
   const [, major = "9"] = /^lockfileVersion:\s*['"]?(\d+)/m.exec(lockText) ?? [];
   if (Number(major) < 6) return "7.33.7";
@@ -87,8 +91,8 @@ function callYarn({ wanted, lockText = "", hasYarnrc, ignoreScripts }: ToolReque
 }
 
 /**
- * Returns the last version of Yarn that writes the lockfile's format: any other version would change the lockfile, which
- * `--immutable` forbids.
+ * Returns the last version of Yarn that writes the given lockfile's format. Any other version would change
+ * the lockfile, which the option `--immutable` forbids.
  */
 function yarnFor(lockText: string): string {
   const [, found = "10"] = /^__metadata:\s*\n\s+version:\s*(\d+)/m.exec(lockText) ?? [];
@@ -109,8 +113,8 @@ function callBun({ wanted, ignoreScripts }: ToolRequest): Call {
 }
 
 /**
- * Returns the exact version that `packageManager` pins for this package manager, or null. The text is matched strictly,
- * because the version goes into a shell line.
+ * Returns the exact version that the text of `packageManager` requires for the given package manager; null
+ * if the text has any other form. The form is strict, because the version becomes part of a shell command.
  */
 function pinned(manager: JavascriptPackageManager, wanted: string): string | null {
   const [, name, version] =
@@ -120,8 +124,8 @@ function pinned(manager: JavascriptPackageManager, wanted: string): string | nul
 
 /**
  * Returns shell lines that install a package manager from npm's registry. Each version has its own folder,
- * because layers may pin different versions. The build runs the lines of the root's layer last, so the link
- * in /usr/local/bin leads to that layer's version.
+ * because layers may need different versions. The build runs the root folder's lines last, so the link in
+ * /usr/local/bin leads to the root's version.
  */
 function fromRegistry(
   command: string,
@@ -145,9 +149,9 @@ const ownScripts = [
 const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 
 /**
- * Returns shell lines that remove the project's own install scripts from the manifests, because the scripts
- * need sources that the image does not contain yet. The checkout later restores the manifests. Scripts of
- * dependencies run as usual.
+ * Returns shell lines that remove the project's own install scripts from its package.json files, because
+ * these scripts need sources that the image does not contain yet. The checkout later restores the files. The
+ * install scripts of dependencies still run.
  */
 function removeOwnScripts({ manifests, ignoreScripts }: ToolRequest): string[] {
   if (ignoreScripts || !manifests.some(hasOwnScripts)) return [];

@@ -3,7 +3,7 @@ import { normalizePath } from "../tree-path.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Parses a JSON object; returns null if the text is anything else. */
+/** Parses a JSON object. Returns null if the text is not valid JSON or is another kind of value. */
 export function parseJsonObject(text: string | undefined): JsonObject | null {
   try {
     const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
@@ -18,18 +18,24 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the strings in a list; an empty list if the value is no list. */
+/** Returns the items of a list that are strings; returns an empty list if the value is no list. */
 export function stringItemsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
 export interface TomlSection {
-  /** The name in the section's header, without quotes and blanks; "" for the lines before the first header. */
+  /**
+   * The name in the header of a TOML section, without quotes and spaces; "" for the lines before the first
+   * header.
+   */
   readonly name: string;
   readonly body: string;
 }
 
-/** Splits a TOML file into its sections. This is enough to find a few keys, but it is not a full parser. */
+/**
+ * Splits the text of a TOML file into its sections. It is no full parser, but it is sufficient to find a few
+ * keys.
+ */
 export function parseTomlSections(text: string): TomlSection[] {
   const sections: { name: string; lines: string[] }[] = [{ name: "", lines: [] }];
   for (const line of text.split("\n")) {
@@ -41,13 +47,13 @@ export function parseTomlSections(text: string): TomlSection[] {
   return sections.map(({ name, lines }) => ({ name, body: lines.join("\n") }));
 }
 
-/** Returns the strings in the list of a TOML key. The list may have several lines. */
+/** Returns the strings in the list that a TOML key has as its value. The list may have several lines. */
 export function readTomlList(body: string, key: string): string[] {
   const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
   return findQuotedStrings(list);
 }
 
-/** Returns the string of a TOML key that starts a line. */
+/** Returns the string that a TOML key has as its value. The key must begin its line. */
 export function readTomlString(body: string, key: string): string | undefined {
   return new RegExp(`^${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(body)?.[1];
 }
@@ -57,7 +63,8 @@ export function findQuotedStrings(text: string): string[] {
 }
 
 /**
- * Returns the plain strings of a top-level list in a YAML file. The list may have block style or flow style.
+ * Returns the strings of the list that a top-level key of a YAML file has as its value. The list may have
+ * block style or flow style.
  */
 export function readYamlList(text: string, key: string): string[] {
   const lines = text.split("\n");
@@ -83,8 +90,8 @@ function unquoted(text: string): string {
 }
 
 /**
- * Returns a function that tells whether a list of workspace patterns includes a folder. The last matching pattern
- * decides; a pattern with `!` excludes.
+ * Returns a function that tells whether a package manager's list of workspace patterns includes a folder.
+ * The last matching pattern decides; a pattern that begins with `!` excludes the folder.
  */
 export function createWorkspaceMatcher(patterns: readonly string[]): (folder: string) => boolean {
   const rules = patterns.slice(0, 200).flatMap((pattern) => {

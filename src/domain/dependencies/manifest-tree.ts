@@ -10,16 +10,16 @@ import {
 } from "./dependency-layer.ts";
 
 /**
- * The files of a commit as the detectors of layers see them: the manifests that are not ignored, secret or
- * vendored, and the paths of all tracked files.
+ * The files of a commit in which swarm looks for dependency layers: the paths of all tracked files, and the
+ * manifests that are not ignored, secret or vendored.
  */
 export interface ManifestTree {
-  /** Returns whether a path is a manifest that detectors see. */
+  /** Returns whether a path is one of these manifests. */
   readonly has: (path: string) => boolean;
-  /** Returns whether the commit tracks a path. */
+  /** Returns whether the commit contains a file at this path. */
   readonly tracks: (path: string) => boolean;
   readonly readText: (path: string) => string | undefined;
-  /** Returns the folders with a manifest of one of these names, shallow folders first. */
+  /** Returns the folders that contain a manifest with one of these names, folders near the root first. */
   readonly foldersWith: (...names: readonly string[]) => string[];
   readonly manifestsBelow: (folder: string) => readonly string[];
   readonly trackedBelow: (folder: string) => readonly string[];
@@ -27,7 +27,7 @@ export interface ManifestTree {
 
 export interface CommitFiles {
   readonly paths: readonly string[];
-  /** Returns the text of a manifest, which the caller has already read from the commit. */
+  /** Returns the text of a manifest that the caller has already read from the commit. */
   readonly readText: (path: string) => string | undefined;
 }
 
@@ -52,8 +52,8 @@ const patterns: readonly RegExp[] = [
 const elsewhere = /(?:^|\/)(?:node_modules|__fixtures__|fixtures|testdata|third_party|vendor)\//;
 
 /**
- * Returns the paths of the files that a package manager may need when it installs packages, and of
- * `.dockerignore`. Vendored files and fixtures are left out.
+ * Returns those of the given paths that a package manager may need for an installation, and the path
+ * `.dockerignore`. Leaves out vendored files and test fixtures.
  */
 export function manifestPaths(paths: readonly string[]): string[] {
   return paths.filter((path) => path === ".dockerignore" || (isManifest(path) && !elsewhere.test(path)));
@@ -64,8 +64,8 @@ function isManifest(path: string): boolean {
 }
 
 /**
- * Returns a commit's manifests for the detectors of layers. `leftOut` lists the manifests that detectors do
- * not see, with the reasons.
+ * Returns the manifests of a commit in which swarm looks for dependency layers. `leftOut` lists the
+ * manifests that swarm does not use, each with the reason.
  */
 export function createManifestTree({ paths, readText }: CommitFiles): {
   tree: ManifestTree;
@@ -118,9 +118,9 @@ function reasonToLeaveOut(
 }
 
 /**
- * A detector's verdict about one folder:
- * - a layer, with the other folders that the layer covers
- * - a path that gets no layer, with the reason
+ * The result of examining one folder for a dependency layer:
+ * - a layer, with the other folders that this layer covers
+ * - the path of a file or folder that gets no layer, with the reason
  * - null if the folder needs no layer
  */
 export type FolderLayerVerdict =
@@ -129,8 +129,8 @@ export type FolderLayerVerdict =
   | null;
 
 /**
- * Finds the layers of folders, which the caller sorts so that shallow folders come first. A folder that an
- * earlier layer covers gets no layer of its own.
+ * Finds the dependency layers of the given folders, of which those near the root must come first. A folder
+ * that an earlier folder's layer covers gets no layer of its own.
  */
 export function findLayersByFolder(
   folders: readonly string[],

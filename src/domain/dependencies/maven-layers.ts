@@ -4,7 +4,10 @@ import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "
 
 const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headless")];
 
-/** Finds the dependency layers of Maven projects. A layer covers a root `pom.xml` and its modules. */
+/**
+ * Finds the dependency layers of an image for Maven projects. One layer covers a root `pom.xml` and all its
+ * modules.
+ */
 export function findMavenLayers(tree: ManifestTree): DependencyLayerFindings {
   return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
@@ -50,7 +53,8 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
 }
 
 /**
- * Finds the parent of a POM, if the tree has the parent. The parent's own list of modules may lack the POM.
+ * Returns the paths at which the commit contains the parent POM of the given POM. swarm must look for it,
+ * because the parent's list of modules may lack the given POM.
  */
 function parentsOf(tree: ManifestTree, pom: string): string[] {
   const [parent] = elements(tree.readText(pom) ?? "", "parent");
@@ -61,8 +65,8 @@ function parentsOf(tree: ManifestTree, pom: string): string[] {
 }
 
 /**
- * Returns the content of each XML element of this name, outside comments. This is enough for POMs, but it is not a full
- * parser.
+ * Returns the content of each XML element with the given name, except in XML comments. It is no full parser,
+ * but it is sufficient for POMs.
  */
 function elements(xml: string, name: string): string[] {
   return withoutComments(xml)

@@ -14,8 +14,9 @@ const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
 const environmentFolder = "/opt/venvs";
 
 /**
- * Finds the layers of Python projects. Each layer has its own virtual environment outside the tree, to keep
- * the tree clean. The first virtual environment is on the `PATH`.
+ * Finds the dependency layers of an image for Python projects. Each layer has its own virtual environment
+ * outside the repository, to keep the working tree clean. The first layer's virtual environment is on the
+ * `PATH`.
  */
 export function findPythonLayers(
   tree: ManifestTree,
@@ -30,7 +31,10 @@ export function findPythonLayers(
   return { ...found, layers };
 }
 
-/** The placeholder for a virtual environment's path, which depends on the number of the layer. */
+/**
+ * The placeholder in shell lines for the path of a layer's virtual environment. The path depends on the
+ * layer's number, which is known only later.
+ */
 const venv = "{venv}";
 
 function inEnvironment(each: DependencyLayer, index: number, isOnlyUv: boolean): DependencyLayer {
@@ -60,8 +64,8 @@ function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptio
 }
 
 /**
- * Whether the folder is a Python project. If the root is a project, requirements files in subfolders get no
- * layer, because they are usually for the documentation.
+ * Returns whether a folder is a Python project. If the root folder is one, requirements files in subfolders
+ * get no layer, because they are usually for the documentation.
  */
 function isProject(tree: ManifestTree, folder: string): boolean {
   const sections = parseTomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
@@ -179,8 +183,8 @@ function findLocalSource(text: string, sections: RegExp): boolean {
 }
 
 /**
- * Returns shell lines that install a tool into a virtual environment of its own, because Debian forbids pip
- * to install packages next to Debian's.
+ * Returns shell lines that install a tool, such as uv, into its own virtual environment. Debian does not let
+ * pip install packages next to Debian's own.
  */
 function toolOfItsOwn(name: "uv" | "poetry", version: string): string[] {
   const folder = `/opt/tools/${name}`;

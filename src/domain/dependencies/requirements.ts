@@ -3,8 +3,9 @@ import type { LeftOutPath } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
 /**
- * Returns these requirements files and all files that they include through `-r` or `-c`. Returns the problem
- * instead if a file is too large, or if a line needs a file that the image does not contain.
+ * Returns the paths of the given requirements files and of all files that they include through `-r` or `-c`.
+ * If a file is too large, or a line needs a file that the image does not contain, returns that problem
+ * instead.
  */
 export function readRequirements(
   tree: ManifestTree,
@@ -29,8 +30,8 @@ export function readRequirements(
 }
 
 /**
- * Returns the lines without comments. A continued line is joined to its first line; its other lines become
- * empty, so that line numbers stay correct.
+ * Returns the lines of a requirements file without comments. A line that continues with `\` is joined with
+ * its continuation; the joined lines become empty, so that line numbers stay correct.
  */
 function joinedLines(text: string): string[] {
   const lines: string[] = [];

@@ -3,8 +3,8 @@ import type { ContainerSpec } from "../../ports/containers.ts";
 const mebibyte = 1024 ** 2;
 
 /**
- * What the specs of the gateway's container and of the probe container have in common: a read-only root
- * filesystem and no capabilities.
+ * The settings that the gateway's container and the probe container share: a read-only root filesystem and no
+ * capabilities.
  */
 const bare = {
   env: {},
@@ -47,8 +47,8 @@ export function gatewayContainerSpec({
 }
 
 /**
- * Returns the spec of a probe container. Its program tries to connect to the gateway's socket, as a worker
- * without a network does.
+ * Returns the spec of a probe container. Its program tries to connect to the gateway's socket, as the adapter
+ * of a worker without a network does.
  */
 export function gatewayProbeContainerSpec({ socketVolume, ...named }: GatewayContainerInput): ContainerSpec {
   return {

@@ -16,35 +16,41 @@ import type { Networks, Volumes } from "../../ports/networks.ts";
 import type { SwarmEvent, Worker } from "../swarm-deps.ts";
 
 /**
- * How workers reach the gateway. `socket`: a shared Unix socket, for sandboxes without a network. `network`:
- * a separate network for each sandbox.
+ * How workers reach the gateway: through a shared Unix socket, if the sandboxes have no network, or through a
+ * separate network for each sandbox.
  */
 export type GatewayTransport = "socket" | "network";
 
 /**
- * The stored facts about a swarm's gateway. A new owner needs them, because running workers keep their
- * tokens.
+ * What swarm stores about the gateway of a swarm. The next owner needs the stored secret, because running
+ * workers keep their tokens.
  */
 export interface GatewayRecord {
   /** The secret from which the workers' tokens are derived. */
   readonly secret: string;
   readonly road: GatewayTransport | null;
-  /** The workers' runtime for which a probe found `road`. Another runtime needs a new probe. */
+  /**
+   * The container runtime of the workers with which a probe found `road`. With another runtime, a new probe
+   * is needed.
+   */
   readonly runtime?: string;
 }
 
-/** The hosts and registries that a worker may reach in addition to its models, and its budget. */
+/**
+ * The budget of a worker, and the hosts and package registries that the worker may reach in addition to its
+ * models.
+ */
 export interface WorkerRights {
-  /** The names of the package registries that the gateway mirrors for the worker. */
+  /** The names of the package registries that the worker may reach through the gateway. */
   readonly mirrors: readonly string[];
   readonly allow: readonly { readonly host: string; readonly port: number }[];
   readonly budget: BudgetLimits;
 }
 
-/** The parts of a worker that decide its network access. */
+/** The fields of a worker that decide its network access. */
 export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
 
-/** The dependencies of the supervisor of a swarm's gateway. */
+/** What the supervisor of a swarm's gateway needs from the rest of the program. */
 export interface GatewayDeps {
   readonly swarmId: string;
   readonly projectId: string;
@@ -54,41 +60,46 @@ export interface GatewayDeps {
   readonly volumes: Volumes;
   /** Returns the tag of the base image, which contains the gateway's program. */
   readonly image: () => string;
-  /** The runtime of the workers' containers. */
+  /** The container runtime of the workers. */
   readonly runtime: string;
   /**
-   * The runtime of the gateway's container. The runtime must allow the engine to add networks to a running
-   * container.
+   * The container runtime of the gateway. With this runtime, the engine must be able to connect a running
+   * container to a further network.
    */
   readonly ownRuntime: string;
   readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
   readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
   readonly newSecret: () => string;
-  /** Returns a keyed hash of the text, with the secret as the key. */
+  /** Returns a keyed hash of `text`, with `secret` as the key. */
   readonly sign: (secret: string, text: string) => string;
   readonly hash: (text: string) => string;
-  /** Plans the model endpoints that the agents call. */
+  /** Plans which model endpoints the gateway needs for the given agents. */
   readonly planEndpoints: (agents: readonly AgentSpec[]) => readonly EndpointPlan[];
-  /** Reads the secrets of planned endpoints. Each secret is read only once. */
+  /** Returns the planned endpoints with their secrets. Reads each secret only once. */
   readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
   readonly mirrors: () => Promise<readonly Mirror[]>;
   readonly prices: readonly ModelPrice[];
-  /** The budget of the whole swarm. */
+  /** The budget of all workers of the swarm together. */
   readonly budget: BudgetLimits;
   readonly rightsOf: (task: WorkerTask) => WorkerRights;
-  /** Returns the agent of a task, by its task file and the settings. */
+  /** Returns the agent that the task file and the settings choose for a task. */
   readonly agentOf: (task: WorkerTask) => AgentSpec;
-  /** Pauses a worker until its model's rate limit ends. `until` is in milliseconds since 1970. */
+  /**
+   * Pauses a worker until the rate limit of its model ends. `until` is the time of that end, in milliseconds
+   * since 1970.
+   */
   readonly pause: (name: string, until: number) => Promise<void>;
   readonly environment: (agent: AgentSpec, access: GatewayAccess) => Readonly<Record<string, string>>;
-  /** Stores a renewed login in the place that `reference` names. */
+  /** Stores a login that the gateway renewed in the place that `reference` names. */
   readonly storeLogin: (reference: string, login: RenewedLogin) => void;
-  /** The range of IP addresses for workers' networks. */
+  /** The range of IP addresses from which workers' networks get their subnets. */
   readonly range: string;
-  /** Returns the subnets that this machine already uses. */
+  /** Returns the subnets that this machine already uses, so that swarm avoids them. */
   readonly routes: () => Promise<readonly string[]>;
   readonly read: () => Promise<SwarmState>;
-  /** Returns the workers that already have a container and a request from an earlier owner. */
+  /**
+   * Returns the workers for which an earlier owner has already created a container and stored a task request.
+   */
   readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
   readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
   readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;

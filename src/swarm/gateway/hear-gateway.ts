@@ -7,17 +7,17 @@ import type { GatewayJournalEntry, GatewayListener } from "../../ports/gateway-l
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 export interface WatchedWorker {
-  /** The worker's container name, which identifies its record. */
+  /** The name of the worker's container. It also identifies the worker's record. */
   readonly name: string;
   readonly budget: BudgetLimits;
 }
 
-/** What the owner knows from the messages of the swarm's gateway: spending, budgets and rate limits. */
+/** What the owner knows about spending, budgets and rate limits from the messages of the swarm's gateway. */
 export interface GatewayUsage {
   readonly listener: Omit<GatewayListener, "ensureRunning" | "onLogin" | "admission">;
   /**
-   * Starts the counts with the spending in the workers' records, because the gateway's own journal may be
-   * gone.
+   * Sets the counters to the spending in the workers' records, because the gateway's own journal of the
+   * spending may be lost.
    */
   begin(): Promise<void>;
   watch(slug: string, worker: WatchedWorker): void;
@@ -26,31 +26,31 @@ export interface GatewayUsage {
   totalSpent(): Spending;
   accessEnded(slug: string): AbortSignal;
   /**
-   * Returns when the first rate limit of these endpoints ends, in milliseconds since 1970. Null if one of the
-   * endpoints accepts calls now.
+   * Returns the time at which the first of the rate limits of these endpoints ends, in milliseconds since
+   * 1970. Null if at least one of the endpoints accepts calls now.
    */
   limitedUntil(endpoints: readonly string[]): number | null;
-  /** Resolves when all messages received so far are in the state. */
+  /** Resolves when the spending and refusals in all messages received so far are in the state. */
   written(): Promise<void>;
 }
 
 type Change = (record: ContainerRecord) => ContainerRecord;
 
 /**
- * The duration in milliseconds from which a rate limit pauses workers. During a shorter rate limit, the
- * gateway delays or refuses the calls instead.
+ * The minimum duration in milliseconds of a rate limit that pauses workers. During a shorter rate limit, the
+ * gateway delays or refuses the calls.
  */
 const shortLimitMs = 5 * 60_000;
 
 /**
- * Processes the messages of the gateway: records spending and refusals, ends the access of workers whose
- * budget is used up, and pauses rate-limited workers.
+ * Processes the messages of the gateway: records spending and refused requests, ends the network access of
+ * workers whose budget is used up, and pauses the workers of rate-limited models.
  */
 export function trackGatewayUsage(
   deps: GatewayDeps,
   /**
-   * Returns whether a refused host belongs to a model's API. The owner does not report such refusals, because
-   * agents often try to reach these hosts directly.
+   * Returns whether a host that the gateway refused belongs to a model's API. The owner does not report these
+   * refusals, because agents often try to reach such hosts directly instead of through the gateway.
    */
   isModelHost: (what: string) => boolean,
 ): GatewayUsage {
@@ -207,8 +207,8 @@ export function trackGatewayUsage(
   }
 
   /**
-   * Queues a change of a worker's record. The queue writes in the order of the journal, and calls `changeOf`
-   * with the record as it is just before the write.
+   * Queues a change of a worker's record. The changes are written in the order of the gateway's messages.
+   * `changeOf` gets the record as it is when the write begins.
    */
   function write(slug: string, changeOf: (record: ContainerRecord) => Change): void {
     enqueue(async () => {
@@ -218,8 +218,8 @@ export function trackGatewayUsage(
   }
 
   /**
-   * Queues work that writes to the state. If the work fails, later work still runs, and the next call of
-   * `written` throws the error.
+   * Queues a function that writes to the state. If one function fails, the later ones still run, and the next
+   * call of `written` throws the error.
    */
   function enqueue(work: () => Promise<void>): void {
     writing = writing.then(work).catch((error: unknown) => {

@@ -19,18 +19,18 @@ import { knownModels } from "./known-models.ts";
 import { ensureGateway, probeGatewayTransport } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
-/** The owner's handle for a swarm's gateway. */
+/** With this interface, the owner uses the gateway of its swarm. */
 export interface SwarmGateway extends NetworkAccess {
   /**
-   * Removes the gateway's container. The volume with its journal of spending is removed only if all workers
-   * have ended (`isFinished`).
+   * Removes the gateway's container. Removes the volume with the gateway's journal of spending only if all
+   * workers have ended (`isFinished`).
    */
   end(how: { readonly isFinished: boolean }): Promise<void>;
-  /** Closes the owner's connection to the gateway, and leaves the gateway running. */
+  /** Closes the owner's connection to the gateway. The gateway continues to run. */
   release(): Promise<void>;
 }
 
-/** A running gateway, with the owner's connection and the stored facts. */
+/** A running gateway, with the owner's connection to it and what swarm stores about it. */
 interface RunningGateway {
   readonly connection: GatewayConnection;
   readonly record: GatewayRecord & { readonly road: GatewayTransport };
@@ -42,7 +42,7 @@ const noNetwork: NetworkConnection = { network: { kind: "none" }, volumes: [], e
 
 interface AdmittedAccess {
   readonly admitted: Omit<AdmittedWorker, "spent">;
-  /** The URL by which the worker reaches the gateway. */
+  /** The URL at which the agent in the worker's sandbox reaches the gateway. */
   readonly url: string;
 }
 
@@ -50,7 +50,10 @@ const admitMs = 60_000;
 const settleMs = 5_000;
 const loopbackUrl = `http://127.0.0.1:${gatewayPort}`;
 
-/** Supervises a swarm's gateway: creates it when the first worker needs it, and recreates it if it disappears. */
+/**
+ * Supervises the gateway of a swarm: starts it when the first worker needs it, and creates its container
+ * again if the container disappears.
+ */
 export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
@@ -138,7 +141,10 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     await usage.written();
   }
 
-  /** Starts the gateway once for all callers. After a failure, the next caller starts it again. */
+  /**
+   * Starts the gateway once, even if several callers ask for it. After a failed start, the next caller starts
+   * it again.
+   */
   function ensureStarted(): Promise<RunningGateway> {
     starting ??= start().then(
       (begun) => {
@@ -206,8 +212,8 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   }
 
   /**
-   * Adds the running workers of an earlier owner to the next admission. The gateway disconnects every worker
-   * that an admission does not list.
+   * Adds the workers that an earlier owner started to the list of workers that the gateway admits. The
+   * gateway disconnects every worker that is not in the next list.
    */
   async function readmitWorkers(record: GatewayRecord): Promise<void> {
     for (const worker of await deps.workersAtWork()) {
@@ -221,7 +227,7 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
     }
   }
 
-  /** Returns what a worker may reach; null if it may reach nothing. */
+  /** Returns which models, registries and hosts a worker may reach; null if there are none. */
   async function rightsOf(worker: WorkerToAdmit): Promise<WorkerAccess | null> {
     const rights = deps.rightsOf(worker.task);
     await models.addAgent(agentOf(worker));
@@ -254,8 +260,8 @@ export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   }
 
   /**
-   * Returns a worker's token. It is the same for every attempt and every owner, because a running agent keeps
-   * the token that it received.
+   * Returns the token with which a worker identifies itself to the gateway. The token stays the same for all
+   * attempts and all owners, because a running agent keeps the token that it received.
    */
   function tokenOf({ secret }: GatewayRecord, { slug }: Pick<Worker, "slug">): string {
     return deps.sign(secret, slug);

@@ -6,13 +6,16 @@ import type { GatewayDeps } from "./gateway-deps.ts";
 /** The model endpoints that a swarm's agents call, with their credentials. */
 export interface KnownModels {
   readonly endpoints: readonly ModelEndpoint[];
-  /** Adds the endpoints that an agent calls. */
+  /** Adds the endpoints that the given agent calls. */
   addAgent(agent: AgentSpec): Promise<void>;
-  /** Returns the names of the endpoints that an agent may call. */
+  /** Returns the names of the endpoints that the given agent may call. */
   namesOf(agent: AgentSpec): string[];
-  /** Stores a login that the gateway renewed, so that a new gateway does not start with the old login. */
+  /**
+   * Stores a model login that the gateway renewed, so that a gateway started later does not get the old
+   * login.
+   */
   storeLogin(login: RenewedLogin): void;
-  /** Returns whether a refused request was for the host of one of the endpoints. */
+  /** Returns whether a request that the gateway refused was for the host of one of the model endpoints. */
   isHost(what: string): boolean;
 }
 
@@ -68,7 +71,7 @@ export function knownModels({
   };
 }
 
-/** Returns whether two endpoint plans are equal, apart from the agents that call the endpoint. */
+/** Returns whether two planned endpoints are equal. Ignores which agents call them. */
 function isSame(one: EndpointPlan, other: EndpointPlan): boolean {
   return JSON.stringify({ ...one, agents: null }) === JSON.stringify({ ...other, agents: null });
 }

@@ -4,7 +4,7 @@ import { labels } from "../../ports/engine.ts";
 import { gatewayContainerSpec, gatewayProbeContainerSpec } from "./gateway-container.ts";
 import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 
-/** Returns the labels of a gateway's containers, volumes and networks. */
+/** Returns the labels for the containers, volumes and networks of the gateway. */
 export function gatewayLabels({
   projectId,
   worktree,
@@ -20,8 +20,8 @@ export function gatewayLabels({
 }
 
 /**
- * Ensures that a swarm's gateway runs: starts the existing container, or creates a new one that reuses
- * existing volumes.
+ * Ensures that the gateway's container runs: starts the existing container, or creates a new one, which
+ * reuses the existing volumes.
  */
 export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
   const { containers, volumes } = deps;
@@ -47,8 +47,8 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
 }
 
 /**
- * Probes whether a sandbox without a network reaches the gateway's socket. The probe container has the
- * workers' runtime, because the answer depends on the runtime.
+ * Tests whether a sandbox without a network reaches the gateway's socket. Runs the test in a container with
+ * the workers' runtime, because some runtimes do not support it.
  */
 export async function probeGatewayTransport(
   deps: GatewayDeps,

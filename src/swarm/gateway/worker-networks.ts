@@ -8,15 +8,21 @@ import { gatewayLabels } from "./stand-up-gateway.ts";
 
 /** The networks of a swarm's workers. Each network has two members: one worker and the gateway. */
 export interface WorkerNetworks {
-  /** Finds or creates a worker's network, and connects the gateway to it. Returns the network's addresses. */
+  /**
+   * Finds or creates the network of a worker, and connects the gateway to this network. Returns the addresses
+   * of the worker and the gateway there.
+   */
   open(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet>;
   /**
-   * Finds a worker's existing network; null if there is none. Does not connect the gateway to this network;
-   * `reconnect` does.
+   * Finds the existing network of a worker; null if there is none. Does not connect the gateway to this
+   * network; `reconnect` does.
    */
   find(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<WorkerSubnet | null>;
   close(worker: Pick<Worker, "name">, signal: AbortSignal): Promise<void>;
-  /** Connects the gateway to every network that `open` or `find` has returned, except closed ones. */
+  /**
+   * Connects the gateway to every network that an earlier call of `open` or `find` returned and that `close`
+   * has not closed.
+   */
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
