@@ -44,15 +44,20 @@ export type EngineCaller = <Result>(
   call: (signal: AbortSignal) => Promise<Result>,
 ) => Promise<Result>;
 
+export type KillStartingPrograms = (
+  containerId: string,
+  options: { readonly onlyFrozen: boolean },
+) => Promise<number>;
+
 export interface EngineCallerDeps {
   readonly docker: Docker;
   readonly endpoint: string;
   /**
    * Kills the container runtime's processes (such as `runc exec`) that are starting a program in the given
-   * container. Returns the number of killed processes, or 0 if the engine runs on another machine or as
-   * another user.
+   * container. With `onlyFrozen`, spares a process whose program is not frozen by the kernel. Returns the
+   * number of killed processes, or 0 if the engine runs on another machine or as another user.
    */
-  readonly killStartingPrograms: (containerId: string) => Promise<number>;
+  readonly killStartingPrograms: KillStartingPrograms;
 }
 
 export function createEngineCaller(deps: EngineCallerDeps): EngineCaller {
@@ -90,40 +95,45 @@ async function watch(
   const maxMs = limitMs ?? (container === undefined ? limits.other : limits.container);
   if (container !== undefined) {
     await reach(Math.min(limits.suspicious, maxMs));
-    const frozen = await findFrozen(deps, container);
+    const found = await findContainer(deps, container);
     // A program that starts during a freeze keeps the container frozen. When that program has ended, the
-    // engine itself unfreezes the container.
-    if (frozen !== null) await deps.killStartingPrograms(frozen);
+    // engine itself unfreezes the container. The engine may not have recorded yet that it froze the container.
+    if (found !== null) await deps.killStartingPrograms(found.Id, { onlyFrozen: found.State !== "paused" });
   }
   if (container !== undefined && !isForFrozen) {
     const withinMs = Math.min(limits.container, maxMs);
     await reach(withinMs);
-    const frozen = await findFrozen(deps, container);
+    const frozen = await findPaused(deps, container);
     if (frozen !== null) return new SwarmError("CONTAINER_STUCK", { id: frozen, operation, withinMs });
   }
   await reach(maxMs);
   const reason = `the engine did not answer within ${maxMs / 1000} s`;
-  return (await listFrozen(deps)) === null
+  return (await listContainers(deps)) === null
     ? new SwarmError("ENGINE_UNREACHABLE", { tried: [`${deps.endpoint}: ${reason}`] })
     : new SwarmError("ENGINE_FAILED", { operation, reason });
 }
 
-/** Returns the full ID of the given container if it is frozen; otherwise null. */
-async function findFrozen(deps: EngineCallerDeps, container: string): Promise<string | null> {
-  const found = (await listFrozen(deps))?.find(
-    ({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`),
-  );
-  return found?.Id ?? null;
+/** Returns the full ID of a container if the engine reports that container as paused, else null. */
+async function findPaused(deps: EngineCallerDeps, container: string): Promise<string | null> {
+  const found = await findContainer(deps, container);
+  return found?.State === "paused" ? found.Id : null;
+}
+
+async function findContainer(
+  deps: EngineCallerDeps,
+  container: string,
+): Promise<Docker.ContainerInfo | null> {
+  const listed = await listContainers(deps);
+  return listed?.find(({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`)) ?? null;
 }
 
 /**
- * Lists the engine's frozen containers; returns null if the engine does not answer. The engine answers this
- * request even if it no longer answers requests about one frozen container.
+ * Lists the containers, or returns null if the engine does not answer. The list works even if calls about one
+ * frozen container get no answer.
  */
-async function listFrozen({ docker }: EngineCallerDeps): Promise<Docker.ContainerInfo[] | null> {
-  const filters = JSON.stringify({ status: ["paused"] });
+async function listContainers({ docker }: EngineCallerDeps): Promise<Docker.ContainerInfo[] | null> {
   const ending = abortSignalOption(AbortSignal.timeout(limits.list));
-  return docker.listContainers({ all: true, filters, ...ending }).catch(() => null);
+  return docker.listContainers({ all: true, ...ending }).catch(() => null);
 }
 
 function rejectedBy(signal: AbortSignal, done: AbortSignal): Promise<never> {

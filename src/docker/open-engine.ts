@@ -1,6 +1,6 @@
 import type { ConnectedEngine } from "../ports/engine.ts";
 import type { ContainerPauseLock } from "../ports/pause-gate.ts";
-import { createEngineCaller } from "./call-engine.ts";
+import { createEngineCaller, type KillStartingPrograms } from "./call-engine.ts";
 import { dockerContainers } from "./docker-containers.ts";
 import { dockerImages } from "./docker-images.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
@@ -14,7 +14,7 @@ export interface EngineHostFunctions {
    * container. Returns the number of killed processes, or 0 if the engine runs on another machine or as
    * another user.
    */
-  readonly killStartingPrograms: (containerId: string) => Promise<number>;
+  readonly killStartingPrograms: KillStartingPrograms;
 }
 
 /**

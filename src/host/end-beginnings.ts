@@ -1,3 +1,4 @@
+import { readdir, readFile } from "node:fs/promises";
 import { findProcesses } from "./processes.ts";
 
 /** Matches the program names of the container runtimes runc, crun, runsc and sysbox-runc. */
@@ -5,13 +6,43 @@ const runtimes: RegExp = /run/;
 
 /**
  * Kills the processes of container runtimes on this machine that are starting a program in the given
- * container; the container itself keeps running. Returns the number of killed processes, which is 0 if the
- * engine runs on another machine or as another user.
+ * container; the container itself keeps running. With `onlyFrozen`, spares a runtime whose new program is not
+ * frozen. Returns the number of killed processes, which is 0 if the engine runs on another machine or as
+ * another user.
  */
-export async function killStartingPrograms(containerId: string): Promise<number> {
+export async function killStartingPrograms(
+  containerId: string,
+  { onlyFrozen }: { readonly onlyFrozen: boolean },
+): Promise<number> {
   if (process.platform !== "linux") return 0;
   const pids = await findProcesses(runtimes, (argv) => isRuntimeExecInto(argv, containerId));
-  return pids.filter(end).length;
+  const frozen = await Promise.all(pids.map((pid) => !onlyFrozen || hasFrozenChild(pid)));
+  return pids.filter((_, index) => frozen[index]).filter(end).length;
+}
+
+async function hasFrozenChild(pid: number): Promise<boolean> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const texts = await Promise.all(threads.map((thread) => textOf(`/proc/${pid}/task/${thread}/children`)));
+  const children = texts.flatMap((text) => text.split(" ").filter(Boolean));
+  return (await Promise.all(children.map(isFrozen))).includes(true);
+}
+
+async function isFrozen(pid: string): Promise<boolean> {
+  const files = freezerFilesOf(await textOf(`/proc/${pid}/cgroup`));
+  const states = await Promise.all(files.map(textOf));
+  return states.some((state) => /^(?:FROZEN|frozen 1)$/m.test(state));
+}
+
+/** Returns the files that say whether a process is frozen, given the content of its `/proc/<pid>/cgroup`. */
+export function freezerFilesOf(cgroups: string): string[] {
+  return [...cgroups.matchAll(/^\d+:([^:]*):(.*)$/gm)].flatMap(([, controllers = "", path = ""]) => {
+    if (controllers === "") return [`/sys/fs/cgroup${path}/cgroup.events`];
+    return controllers.split(",").includes("freezer") ? [`/sys/fs/cgroup/freezer${path}/freezer.state`] : [];
+  });
+}
+
+function textOf(file: string): Promise<string> {
+  return readFile(file, "utf8").catch(() => "");
 }
 
 /**

@@ -27,7 +27,7 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
   const container = docker.getContainer(id);
   await using undo = new AsyncDisposableStack();
   undo.defer(async () => {
-    await killStartingPrograms(id);
+    await killStartingPrograms(id, { onlyFrozen: false });
     await containers.remove(id);
   });
   await containers.start(id);
@@ -51,7 +51,7 @@ async function stuckContainer(): Promise<{ readonly id: string } & AsyncDisposab
       return { id, [Symbol.asyncDispose]: () => disposed.disposeAsync() };
     }
     // In another deadlock the engine believes that the container runs.
-    if (hasNoAnswer) await killStartingPrograms(id);
+    if (hasNoAnswer) await killStartingPrograms(id, { onlyFrozen: true });
     await Promise.allSettled(begun);
   }
   throw new Error(`none of ${tries} pauses met a beginning`);

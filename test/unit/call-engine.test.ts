@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import { createEngineCaller } from "../../src/docker/call-engine.ts";
 
 const id = "ab".repeat(32);
-const frozen = { Id: id, Names: ["/aimi-one"] };
+const frozen = { Id: id, Names: ["/aimi-one"], State: "paused" };
 const limitMs = 20;
 
-/** An engine that lists these as frozen, or does not answer even that. */
+/** An engine that lists these containers, or does not answer even that. */
 function caller(listed: readonly object[] | Error) {
   const ended: string[] = [];
   const listContainers = async (): Promise<readonly object[]> => {
@@ -16,7 +16,8 @@ function caller(listed: readonly object[] | Error) {
   const call = createEngineCaller({
     docker: { listContainers } as unknown as Docker,
     endpoint: "unix:///there",
-    killStartingPrograms: async (container) => ended.push(container),
+    killStartingPrograms: async (container, { onlyFrozen }) =>
+      ended.push(onlyFrozen ? `${container} if frozen` : container),
   });
   return { call, ended };
 }
@@ -65,13 +66,14 @@ describe("a call that the engine does not answer", () => {
     },
   );
 
-  test("about a container that runs is the engine's failure, and nothing in it is ended", async () => {
-    const { call, ended } = caller([{ ...frozen, Id: "cd".repeat(32), Names: ["/aimi-other"] }]);
+  test("about a container that runs is the engine's failure, and ends in it only what the kernel keeps frozen", async () => {
+    const other = { ...frozen, Id: "cd".repeat(32), Names: ["/aimi-other"] };
+    const { call, ended } = caller([other, { ...frozen, State: "running" }]);
     const meaning = { operation: "stop it", container: "aimi-one", limitMs };
 
     await expect(call(meaning, unanswered().ask)).rejects.toMatchObject({ code: "ENGINE_FAILED" });
 
-    expect(ended).toEqual([]);
+    expect(ended).toEqual([`${id} if frozen`]);
   });
 
   test("means that there is none, where it does not answer anything else either", async () => {
