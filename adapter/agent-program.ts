@@ -1,5 +1,10 @@
 import { textLines } from "../src/wire/text-lines.ts";
-import { type AgentUserCommand, signalProcessGroup, startAsAgent, waitForProgramEnd } from "./agent-user.ts";
+import {
+  type AgentUserCommand,
+  signalProcessGroup,
+  startProgramAsAgentUser,
+  waitForProgramEnd,
+} from "./agent-user.ts";
 import type { AgentProgram } from "./agents/agent.ts";
 import { shellExitCode } from "./program-end.ts";
 
@@ -26,7 +31,7 @@ export function startAgentProgram(
     killAll,
   }: { readonly onBytes: (bytes: Uint8Array) => void; readonly killAll: () => Promise<void> },
 ): AgentProgram {
-  const child = startAsAgent(command);
+  const child = startProgramAsAgentUser(command);
   const exit = waitForProgramEnd(child).then(shellExitCode);
   let stderrTail = "";
   child.stderr.on("data", (bytes: Buffer) => {

@@ -1,14 +1,19 @@
 import { sanitizeText } from "../src/domain/clean-text.ts";
 import type { RequestedAgent } from "../src/domain/generated/acp.ts";
 import { startAgentProgram } from "./agent-program.ts";
-import { findAgentProcesses, killAgentProcesses, runAsAgent, terminateAgentProcesses } from "./agent-user.ts";
+import {
+  findAgentProcesses,
+  killAgentProcesses,
+  runProgramAsAgentUser,
+  terminateAgentProcesses,
+} from "./agent-user.ts";
 import type { Agent, AgentActivity, AgentTurn, TurnEnd, TurnSandbox, TurnUsage } from "./agents/agent.ts";
 import { type IdleLimits, IdlenessDetector } from "./idleness.ts";
 import { countOomKills } from "./out-of-memory.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
-import { openTranscript } from "./transcript.ts";
+import { ProgramResultUnknownError, requireExitCode } from "./program-end.ts";
+import { openAgentTranscript } from "./transcript.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
 export interface TurnDeps {
@@ -57,7 +62,7 @@ export async function runTurn(
   const idleness = new IdlenessDetector(clock);
   const stalled = new AbortController();
   const memoryKills = await countOomKills();
-  using transcript = openTranscript(paths, turn.storyId);
+  using transcript = openAgentTranscript(paths, turn.storyId);
   await using stack = new AsyncDisposableStack();
   stack.defer(killAgentProcesses);
   const span = stack.use(await deps.processes.begin());
@@ -162,7 +167,12 @@ function toolsFor(
         },
       ),
     async runCommand(command) {
-      const result = await runAsAgent({ command, env: env(), folder, maxOutputLength: askOutputBytes });
+      const result = await runProgramAsAgentUser({
+        command,
+        env: env(),
+        folder,
+        maxOutputLength: askOutputBytes,
+      });
       return { code: requireExitCode(command[0] ?? "", result), output: result.stdout };
     },
     report(activity) {
@@ -192,13 +202,13 @@ export async function findAgentVersion(
 ): Promise<{ readonly isThere: boolean; readonly version: string | null }> {
   const program = agent.program(requested);
   const look = { env, folder: paths.workspace, deadline };
-  const found = await runAsAgent({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
+  const found = await runProgramAsAgentUser({ ...look, command: ["sh", "-c", lookUp, "sh", program] });
   const words = requireExitCode(`the search for the program ${program}`, found) === 0 ? found.stdout : "";
   // Only the output `absent` proves that the image lacks the program, which no retry can change.
   if (words === absent) return { isThere: false, version: null };
-  if (words !== present) throw new ProgramCutOffError(`the search for the program ${program}`, found);
+  if (words !== present) throw new ProgramResultUnknownError(`the search for the program ${program}`, found);
   if (agent.versionFlags.length === 0) return { isThere: true, version: null };
-  const asked = await runAsAgent({
+  const asked = await runProgramAsAgentUser({
     ...look,
     command: [program, ...agent.versionFlags],
     maxOutputLength: 1_000,
@@ -206,7 +216,7 @@ export async function findAgentVersion(
   await killAgentProcesses();
   const { end } = asked;
   if (end.kind === "halted")
-    throw new ProgramCutOffError(`${program} ${agent.versionFlags.join(" ")}`, asked);
+    throw new ProgramResultUnknownError(`${program} ${agent.versionFlags.join(" ")}`, asked);
   const [line = ""] = asked.stdout.trim().split("\n");
   return { isThere: true, version: end.kind === "exited" && end.code === 0 ? sanitizeText(line, 200) : null };
 }

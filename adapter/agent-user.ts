@@ -31,7 +31,7 @@ export interface AgentUserCommand {
  * Starts a program as the agent's Linux user, in a new process group. Switches to this user before it enters
  * the work folder, because root may lack access to the agent's folders.
  */
-export function startAsAgent({ command, env, folder }: AgentUserCommand): ChildProcess & {
+export function startProgramAsAgentUser({ command, env, folder }: AgentUserCommand): ChildProcess & {
   readonly stdin: NonNullable<ChildProcess["stdin"]>;
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -75,11 +75,14 @@ export interface RunAsAgentOptions extends AgentUserCommand {
  * Runs a program as the agent's Linux user and waits until it ends. Kills the program's process group when
  * `deadline` or `signal` aborts.
  */
-export async function runAsAgent(run: RunAsAgentOptions, signal?: AbortSignal): Promise<RunAsAgentResult> {
+export async function runProgramAsAgentUser(
+  run: RunAsAgentOptions,
+  signal?: AbortSignal,
+): Promise<RunAsAgentResult> {
   const { input, maxOutputLength = 1_000_000, onOutput, deadline, returnsOnExit = false } = run;
   // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
   const killsBefore = countOomKills();
-  const child = startAsAgent(run);
+  const child = startProgramAsAgentUser(run);
   const exited = returnsOnExit ? waitForProgramEnd(child) : closeOf(child);
   using until = killProcessGroupOnAbort(child, [deadline, signal]);
   const stdout = new BoundedText(maxOutputLength);

@@ -2,17 +2,17 @@ import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
 import { formatDuration } from "../src/domain/duration.ts";
 import type { CheckResult, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
-import type { EarlierStory } from "../src/domain/story-prompt.ts";
+import type { EarlierStoryForPrompt } from "../src/domain/story-prompt.ts";
 import type { SupervisedTurnEnd } from "./agent-turn.ts";
 import type { AgentTurn } from "./agents/agent.ts";
 import { completeStory, failOversizedStory, failStory, failStoryAfterGitFailure } from "./end-story.ts";
 import { GitFailure } from "./git.ts";
 import type { NewJournalMessage } from "./journal.ts";
-import { WorkTooLargeError } from "./measure-work.ts";
+import { ChangedFilesTooLargeError } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { ProgramCutOffError } from "./program-end.ts";
-import type { limitsWithDefaults } from "./request.ts";
+import { ProgramResultUnknownError } from "./program-end.ts";
+import type { taskLimitsWithDefaults } from "./request.ts";
 import { TaskLimitReached } from "./task-limit.ts";
 import { runStoryUntilChecksPass } from "./try-story.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
@@ -27,7 +27,7 @@ export interface StoryExecutionDeps {
   readonly taskFile: TaskFile;
   readonly swarmId: string;
   readonly author: CommitAuthor;
-  readonly limits: ReturnType<typeof limitsWithDefaults>;
+  readonly limits: ReturnType<typeof taskLimitsWithDefaults>;
   /** The environment variables for the checks and for git. They contain no credentials. */
   readonly env: Readonly<Record<string, string>>;
   readonly runTurn: (turn: AgentTurn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
@@ -63,7 +63,7 @@ export interface StoryToRun {
   readonly lastGoodBundle: string | null;
   /** Whether an earlier adapter process started this story and did not finish it. */
   readonly isResumed: boolean;
-  readonly earlier: readonly EarlierStory[];
+  readonly earlier: readonly EarlierStoryForPrompt[];
 }
 
 /**
@@ -117,9 +117,9 @@ export async function executeStory(
       ? await failStory(deps, start, outcome)
       : await completeStory(deps, { story, from: startCommit }, outcome);
   } catch (error) {
-    if (error instanceof ProgramCutOffError && error.isOutOfMemory)
+    if (error instanceof ProgramResultUnknownError && error.isOutOfMemory)
       return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
-    if (error instanceof WorkTooLargeError) return failOversizedStory(deps, start, error);
+    if (error instanceof ChangedFilesTooLargeError) return failOversizedStory(deps, start, error);
     if (!(error instanceof GitFailure)) throw error;
     return failStoryAfterGitFailure(deps, start, error);
   }

@@ -1,16 +1,16 @@
 import type { Completion } from "../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../src/domain/story-graph.ts";
-import type { EarlierStory } from "../src/domain/story-prompt.ts";
+import type { EarlierStoryForPrompt } from "../src/domain/story-prompt.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { executeStory, type LastGoodCommit, type StoryExecutionDeps } from "./carry-out-story.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
-import type { EarlierRunResults } from "./history.ts";
+import type { EarlierAdapterRunResults } from "./history.ts";
 import { TaskLimitReached } from "./task-limit.ts";
 
 export interface TaskExecutionDeps extends StoryExecutionDeps {
-  readonly history: EarlierRunResults;
+  readonly history: EarlierAdapterRunResults;
   /** Called with the story's ID when a story starts, and with null when the story ends. */
   readonly onStory: (storyId: string | null) => void;
 }
@@ -65,7 +65,7 @@ export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal):
 
     const isResumed = history.statusById.get(story.id) === "in_progress";
     const startCommit = history.startCommitById.get(story.id) ?? lastGoodCommit;
-    const earlier: EarlierStory[] = stories
+    const earlier: EarlierStoryForPrompt[] = stories
       .filter(({ id }) => statusById.get(id) === "completed")
       .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
     statusById.set(story.id, "in_progress");

@@ -5,7 +5,7 @@ import type { PauseAwareClock } from "./work-clock.ts";
  * Sets the time limits of the commands that the adapter runs. Each command has its own limit, and all
  * commands end when the task stops.
  */
-export class CommandTimeLimits {
+export class AdapterCommandTimeLimits {
   readonly #clock: PauseAwareClock;
   #until: AbortSignal;
 

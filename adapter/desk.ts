@@ -1,9 +1,9 @@
 import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/domain/generated/acp.ts";
-import { findMessageProblem } from "../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem } from "../src/schema/find-message-problem.ts";
 import type { JournalClient } from "../src/wire/listeners.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import type { Journal } from "./journal.ts";
-import { findRequestProblem, serializeCanonicalRequest } from "./request.ts";
+import { findTaskRequestProblem, serializeCanonicalTaskRequest } from "./request.ts";
 import type { SupervisorStatus } from "./status.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
@@ -64,12 +64,12 @@ export function openHostInbox({
   let onAck = () => {};
 
   function acceptRequest({ payload, containerId }: TaskRequest, listener: Pick<JournalClient, "send">): void {
-    const problem = findRequestProblem(payload);
+    const problem = findTaskRequestProblem(payload);
     if (problem !== null) {
       refuse(problem);
       return;
     }
-    const canonical = serializeCanonicalRequest(payload);
+    const canonical = serializeCanonicalTaskRequest(payload);
     if (accepted !== null && canonical !== accepted) {
       // Refuses the conflicting request without ending the work on the accepted one.
       listener.send(
@@ -107,7 +107,7 @@ export function openHostInbox({
       const problem =
         (isDeeperThan(message, maxDepth)
           ? `the message is nested deeper than ${maxDepth} levels`
-          : findMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
+          : findAdapterMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
       if (problem !== null) {
         if (type === "task-request") refuse(problem);
         else complain(`ignored a ${type} message: ${problem}`);

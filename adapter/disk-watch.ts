@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { formatBytes } from "../src/domain/duration.ts";
-import { nextPollMs } from "../src/domain/next-look.ts";
-import { runAsAgent } from "./agent-user.ts";
+import { nextSizeCheckDelayMs } from "../src/domain/next-look.ts";
+import { runProgramAsAgentUser } from "./agent-user.ts";
 import type { SandboxPaths } from "./places.ts";
 
 interface DiskUse {
@@ -21,7 +21,10 @@ async function measureDisk(
   signal: AbortSignal,
 ): Promise<DiskUse | null> {
   const command = ["du", "-skx", home, workspace, "/tmp", "/var/tmp"];
-  const { stdout } = await runAsAgent({ command, env, folder: "/", maxOutputLength: 10_000 }, signal);
+  const { stdout } = await runProgramAsAgentUser(
+    { command, env, folder: "/", maxOutputLength: 10_000 },
+    signal,
+  );
   // Ignores the exit code: `du` also fails if a file vanishes during the measurement.
   const bytesByPath = new Map(
     stdout.split("\n").flatMap((line) => {
@@ -82,7 +85,7 @@ export function isDiskMeasurementDue(
     remainingBytes: last.bytesUntilLimit,
   };
   const leastMs = intervalPerDuration * last.tookMs;
-  return growth.inMs >= nextPollMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
+  return growth.inMs >= nextSizeCheckDelayMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
 /** The interval, in milliseconds, at which the caller of `watchDisk` checks the disk. */

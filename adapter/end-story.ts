@@ -13,7 +13,7 @@ import type {
 import { storyCommitMessage, unfinishedWorkCommitMessage } from "./commit-words.ts";
 import { storeBundle } from "./exports.ts";
 import { GitFailure } from "./git.ts";
-import { WorkTooLargeError } from "./measure-work.ts";
+import { ChangedFilesTooLargeError } from "./measure-work.ts";
 
 /**
  * Completes a story. Commits the git tree that the checks tested, without files that the checks created, and
@@ -111,7 +111,7 @@ async function writeWhatFits(workspace: StoryExecutionDeps["workspace"]): Promis
   try {
     return await workspace.writeTree();
   } catch (error) {
-    if (!(error instanceof WorkTooLargeError)) throw error;
+    if (!(error instanceof ChangedFilesTooLargeError)) throw error;
     if (error.pathsToLeaveOut.length === 0) return workspace.treeOf(await workspace.tip());
     return workspace.writeTree({ without: error.pathsToLeaveOut });
   }
@@ -124,7 +124,7 @@ async function writeWhatFits(workspace: StoryExecutionDeps["workspace"]): Promis
 export async function failOversizedStory(
   deps: StoryExecutionDeps,
   start: StoryToRun,
-  { message, pathsToLeaveOut }: WorkTooLargeError,
+  { message, pathsToLeaveOut }: ChangedFilesTooLargeError,
 ): Promise<StoryEnd> {
   const { id } = start.story;
   const kept =

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../src/domain/generated/acp.ts";
-import { killProcessGroupOnAbort, startAsAgent, waitForProgramEnd } from "./agent-user.ts";
+import { killProcessGroupOnAbort, startProgramAsAgentUser, waitForProgramEnd } from "./agent-user.ts";
 import { GitFailure } from "./git.ts";
 import { countOomKills } from "./out-of-memory.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
@@ -48,7 +48,7 @@ export async function storeBundle(
   let end: ProgramEnd;
   {
     await using file = await open(draft, "w", 0o600);
-    const child = startAsAgent({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
+    const child = startProgramAsAgentUser({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
     const exited = waitForProgramEnd(child);
     using until = killProcessGroupOnAbort(child, [limited.signal, enough.signal]);
     child.stdin.end();

@@ -1,4 +1,4 @@
-import { type RunAsAgentOptions, type RunAsAgentResult, runAsAgent } from "./agent-user.ts";
+import { type RunAsAgentOptions, type RunAsAgentResult, runProgramAsAgentUser } from "./agent-user.ts";
 import { describeProgramEnd, type ProgramEnd, requireExitCode } from "./program-end.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's error output. */
@@ -14,7 +14,7 @@ export class GitFailure extends Error {
 }
 
 /**
- * Returns git's exit code. Throws `GitFailure` after a timeout, and `ProgramCutOffError` if git was killed or
+ * Returns git's exit code. Throws `GitFailure` after a timeout, and `ProgramResultUnknownError` if git was killed or
  * did not start, because the repository may then be intact.
  */
 function answerOf(args: readonly string[], result: RunAsAgentResult): number {
@@ -107,7 +107,7 @@ export function createGit(
     { env: more, withinMs, ...run }: GitRunOptions = {},
   ): Promise<RunAsAgentResult> => {
     using limited = limit(withinMs);
-    return await runAsAgent({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
+    return await runProgramAsAgentUser({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
   };
   const printed = ({ stdout }: RunAsAgentResult): string => stdout.replace(/\n$/, "");
   return {

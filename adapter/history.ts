@@ -3,7 +3,7 @@ import type { StoryStatus } from "../src/domain/generated/swarm-state.ts";
 import type { TurnUsage } from "./agents/agent.ts";
 
 /** What earlier adapter processes on this volume did, as their journal shows. */
-export interface EarlierRunResults {
+export interface EarlierAdapterRunResults {
   readonly statusById: ReadonlyMap<string, StoryStatus>;
   readonly commitById: ReadonlyMap<string, string | null>;
   /** The tip of the task's branch when each story was first started, by story ID. */
@@ -26,14 +26,16 @@ const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWrit
  * Reads from the journal what earlier adapter processes did. Does not validate the messages, since only the
  * supervisor writes the journal.
  */
-export async function readEarlierRunResults(messages: AsyncIterable<unknown>): Promise<EarlierRunResults> {
+export async function readEarlierAdapterRunResults(
+  messages: AsyncIterable<unknown>,
+): Promise<EarlierAdapterRunResults> {
   const statusById = new Map<string, StoryStatus>();
   const commitById = new Map<string, string | null>();
   const startCommitById = new Map<string, string>();
-  let lastCheckpoint: EarlierRunResults["lastCheckpoint"] = null;
+  let lastCheckpoint: EarlierAdapterRunResults["lastCheckpoint"] = null;
   let lastBundle: string | null = null;
-  let exitCode: EarlierRunResults["exitCode"] = null;
-  let usage: EarlierRunResults["usage"] = noUsage;
+  let exitCode: EarlierAdapterRunResults["exitCode"] = null;
+  let usage: EarlierAdapterRunResults["usage"] = noUsage;
   for await (const message of messages as AsyncIterable<AcpMessage>) {
     switch (message.type) {
       case "progress-update": {

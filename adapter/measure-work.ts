@@ -1,5 +1,5 @@
 import { formatBytes } from "../src/domain/duration.ts";
-import { runAsAgent } from "./agent-user.ts";
+import { runProgramAsAgentUser } from "./agent-user.ts";
 import { type Git, GitFailure, type StartCommandTimeLimit } from "./git.ts";
 import { requireExitCode } from "./program-end.ts";
 
@@ -7,14 +7,14 @@ import { requireExitCode } from "./program-end.ts";
  * The limits on the files that a task may add or change: their number, their total size, and the size of one
  * file. Sizes are in bytes.
  */
-export interface WorkSizeLimits {
+export interface ChangedFilesLimits {
   readonly workFiles: number;
   readonly workBytes: number;
   readonly workFileBytes: number;
 }
 
 /** Thrown when the new and changed files exceed the limits on what a task may commit. */
-export class WorkTooLargeError extends Error {
+export class ChangedFilesTooLargeError extends Error {
   /**
    * The paths of the files that the adapter must leave out so that it can commit the others. If the list is
    * empty, the adapter commits no changes at all.
@@ -28,7 +28,7 @@ export class WorkTooLargeError extends Error {
   }
 }
 
-export interface CheckWorkSizeDeps {
+export interface CheckChangedFilesDeps {
   readonly folder: string;
   readonly git: Pick<Git, "commandLine">;
   readonly limit: StartCommandTimeLimit;
@@ -37,7 +37,7 @@ export interface CheckWorkSizeDeps {
    * towards the limits.
    */
   readonly base: string;
-  readonly limits: WorkSizeLimits;
+  readonly limits: ChangedFilesLimits;
 }
 
 /**
@@ -48,11 +48,11 @@ const maxNamed = 50;
 const blockBytes = 512;
 
 /**
- * Throws `WorkTooLargeError` if the new and changed files exceed the task's limits. Uses only file sizes and
+ * Throws `ChangedFilesTooLargeError` if the new and changed files exceed the task's limits. Uses only file sizes and
  * reads no contents, so that even a sparse file of a terabyte is fast to check.
  */
-export async function checkWorkSize(
-  deps: CheckWorkSizeDeps,
+export async function checkChangedFilesLimits(
+  deps: CheckChangedFilesDeps,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
   // Measures all files first: most whole repositories are within the limits, and then the sizes in the base commit are
@@ -67,10 +67,10 @@ export async function checkWorkSize(
  * in `sizeBefore`.
  */
 async function measure(
-  deps: CheckWorkSizeDeps,
+  deps: CheckChangedFilesDeps,
   env: Readonly<Record<string, string>>,
   sizeBefore: ReadonlyMap<string, string> | null,
-): Promise<WorkTooLargeError | null> {
+): Promise<ChangedFilesTooLargeError | null> {
   const { workFiles, workBytes, workFileBytes } = deps.limits;
   const countByTopFolder = new Map<string, number>();
   const large: Sized[] = [];
@@ -100,18 +100,18 @@ async function measure(
   );
   if (files > workFiles) {
     const [topFolder = "", count = 0] = [...countByTopFolder].sort(([, a], [, b]) => b - a)[0] ?? [];
-    return new WorkTooLargeError(
+    return new ChangedFilesTooLargeError(
       `the story has more than ${workFiles} new or changed files, and ${count} of the first ${files} are in ${nameOf(topFolder)}: ${remedy("work.files")}`,
     );
   }
   if (bytes > workBytes)
-    return new WorkTooLargeError(
+    return new ChangedFilesTooLargeError(
       `the new and changed files have more than ${formatBytes(workBytes)} in total, and the largest is ${sizeOf(largest)}: ${remedy("work.size")}`,
     );
   const [first] = large;
   if (!first) return null;
   const others = large.length > 1 ? ` (and ${large.length - 1} more)` : "";
-  return new WorkTooLargeError(
+  return new ChangedFilesTooLargeError(
     `the file ${sizeOf(first)}${others} exceeds the limit of ${formatBytes(workFileBytes)} for one file: ${remedy("work.fileSize")}`,
     large.length > maxNamed ? [] : large.map(({ path }) => path),
   );
@@ -140,7 +140,7 @@ const remedy = (setting: string): string =>
   `add to .gitignore the files that should not be committed, or raise the setting ${setting}`;
 
 /** Reads the size of each file in the base commit. Each key of the map is a path as raw bytes. */
-async function sizesIn(deps: CheckWorkSizeDeps): Promise<ReadonlyMap<string, string>> {
+async function sizesIn(deps: CheckChangedFilesDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
   await readRecords(deps, { list, script: runAsIs, env: {} }, (record) => {
@@ -163,7 +163,7 @@ const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'
  * list, or when `enough` aborts.
  */
 async function readRecords(
-  { folder, git, limit }: CheckWorkSizeDeps,
+  { folder, git, limit }: CheckChangedFilesDeps,
   {
     list,
     script,
@@ -184,7 +184,7 @@ async function readRecords(
     rest = records.pop() ?? "";
     for (const record of records) onRecord(record);
   };
-  const result = await runAsAgent(
+  const result = await runProgramAsAgentUser(
     {
       ...{ command: ["sh", "-c", script, "sh", ...command], env: { ...env, ...more }, folder },
       ...{ maxOutputLength: 1_000, onOutput, deadline: limited.signal },

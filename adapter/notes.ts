@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { syncFolderToDisk } from "./exports.ts";
-import { acceptedRequestPath, recoveryNotesPath, type SandboxPaths } from "./places.ts";
+import { acceptedTaskRequestPath, recoveryNotesPath, type SandboxPaths } from "./places.ts";
 
 /** What the adapter stores for its recovery after a crash, because no journalled message contains it. */
 export interface RecoveryNotes {
@@ -32,11 +32,11 @@ export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): P
  * Reads the task request that an earlier adapter process on this volume accepted, in canonical form. Returns
  * null if there is none.
  */
-export const readAcceptedRequest = (paths: SandboxPaths): Promise<string | null> =>
-  readIfThere(acceptedRequestPath(paths));
+export const readAcceptedTaskRequest = (paths: SandboxPaths): Promise<string | null> =>
+  readIfThere(acceptedTaskRequestPath(paths));
 
-export const writeAcceptedRequest = (paths: SandboxPaths, request: string): Promise<void> =>
-  replaceFile(paths, acceptedRequestPath(paths), request);
+export const writeAcceptedTaskRequest = (paths: SandboxPaths, request: string): Promise<void> =>
+  replaceFile(paths, acceptedTaskRequestPath(paths), request);
 
 /**
  * Replaces a file atomically and syncs it to disk. Uses a fixed name for the temporary file, since only the

@@ -22,7 +22,7 @@ export const sandboxPaths: SandboxPaths = {
 };
 
 export const journalPath = ({ aimi }: SandboxPaths): string => `${aimi}/journal.ndjson`;
-export const acceptedRequestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
+export const acceptedTaskRequestPath = ({ aimi }: SandboxPaths): string => `${aimi}/request.json`;
 export const recoveryNotesPath = ({ aimi }: SandboxPaths): string => `${aimi}/notes.json`;
 /**
  * Returns the path of a file that only reserves disk space. When the disk is full, the adapter deletes this

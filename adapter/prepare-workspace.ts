@@ -1,13 +1,13 @@
 import type { WorkerErrorCode } from "../src/domain/acp-codes.ts";
-import { runAsAgent } from "./agent-user.ts";
+import { runProgramAsAgentUser } from "./agent-user.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { createGit, type StartCommandTimeLimit } from "./git.ts";
-import type { EarlierRunResults } from "./history.ts";
-import type { WorkSizeLimits } from "./measure-work.ts";
+import type { EarlierAdapterRunResults } from "./history.ts";
+import type { ChangedFilesLimits } from "./measure-work.ts";
 import type { SandboxPaths } from "./places.ts";
 import { readRegularFileScript } from "./plain-file.ts";
-import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
-import { restoreSnapshot } from "./snapshots.ts";
+import { ProgramResultUnknownError, requireExitCode } from "./program-end.ts";
+import { restoreUncommittedWorkSnapshot } from "./snapshots.ts";
 import { fetchBundle, openWorkspace, removeStaleGitLocks, type Workspace } from "./workspace.ts";
 import { createWorkspaceReadyMarker } from "./workspace-mark.ts";
 
@@ -19,9 +19,9 @@ export interface WorkspaceRequest {
   readonly baseCommit: string | null;
   /** The task's base commit, if an earlier adapter process on this volume chose it; else null. */
   readonly knownBase: string | null;
-  readonly history: Pick<EarlierRunResults, "statusById" | "lastCheckpoint" | "lastBundle">;
+  readonly history: Pick<EarlierAdapterRunResults, "statusById" | "lastCheckpoint" | "lastBundle">;
   readonly limit: StartCommandTimeLimit;
-  readonly workLimits: WorkSizeLimits;
+  readonly workLimits: ChangedFilesLimits;
   /** The content of `.git/info/exclude`, if an earlier adapter process on this volume read it; else null. */
   readonly knownExclude: string | null;
 }
@@ -73,7 +73,7 @@ export async function prepareWorkspace(request: WorkspaceRequest): Promise<Works
       await git.run(["update-ref", `refs/heads/${branch}`, good]);
       if (request.knownBase !== null) await workspace.resetIndex();
       await workspace.moveTo(good);
-      await restoreSnapshot(request, workspace, good);
+      await restoreUncommittedWorkSnapshot(request, workspace, good);
     });
   });
   return workspace;
@@ -94,7 +94,7 @@ export async function rebuildWorkspace(
     if (repoUrl.startsWith("bundle:")) {
       using limited = limit();
       const command = ["sh", "-c", emptyFolder, "sh", paths.workspace];
-      const emptied = await runAsAgent({ command, env, folder: "/", deadline: limited.signal });
+      const emptied = await runProgramAsAgentUser({ command, env, folder: "/", deadline: limited.signal });
       requireExitCode("emptying the work folder", emptied);
     }
     await prepareWorkspace({ ...request, history });
@@ -136,7 +136,12 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
 async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
   using limited = limit();
   const command = ["sh", "-c", readRegularFileScript, "sh", ".git/info/exclude"];
-  const read = await runAsAgent({ command, env, folder: paths.workspace, deadline: limited.signal });
+  const read = await runProgramAsAgentUser({
+    command,
+    env,
+    folder: paths.workspace,
+    deadline: limited.signal,
+  });
   // Throws if the read was cut off, instead of returning an empty text: every later run uses the result.
   return requireExitCode("reading .git/info/exclude", read) === 0 ? read.stdout : "";
 }
@@ -166,7 +171,7 @@ async function attempt<Result>(code: WorkerErrorCode, work: () => Promise<Result
   try {
     return await work();
   } catch (error) {
-    if (error instanceof ProgramCutOffError) throw error;
+    if (error instanceof ProgramResultUnknownError) throw error;
     throw new FatalWorkerError(code, error instanceof Error ? error.message : String(error));
   }
 }

@@ -26,7 +26,7 @@ export interface EndedProgram {
  * Thrown when a program's exit code is missing or meaningless, because the program did not start, was killed,
  * or failed while the sandbox was out of memory.
  */
-export class ProgramCutOffError extends Error {
+export class ProgramResultUnknownError extends Error {
   readonly end: ProgramEnd;
   readonly isOutOfMemory: boolean;
 
@@ -39,7 +39,7 @@ export class ProgramCutOffError extends Error {
 }
 
 /**
- * Returns a program's exit code. Throws `ProgramCutOffError` if there is none, or if the program failed while
+ * Returns a program's exit code. Throws `ProgramResultUnknownError` if there is none, or if the program failed while
  * the sandbox was out of memory.
  */
 export function requireExitCode(what: string, program: EndedProgram): number {
@@ -47,7 +47,7 @@ export function requireExitCode(what: string, program: EndedProgram): number {
   // A failure counts only if memory sufficed: if the OOM killer ended a child process, the exit code says nothing about
   // the question.
   if (end.kind === "exited" && (end.code === 0 || !isOutOfMemory)) return end.code;
-  throw new ProgramCutOffError(what, program);
+  throw new ProgramResultUnknownError(what, program);
 }
 
 /**

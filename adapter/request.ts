@@ -23,7 +23,7 @@ function firstProblem(validate: Validator, value: unknown): string | null {
  * Returns why the adapter cannot execute a task request, even one that matches the JSON schema. Returns null
  * if the adapter can execute it.
  */
-export function findRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
+export function findTaskRequestProblem({ agent, branchName }: TaskRequestPayload): string | null {
   if (branchName.startsWith("-")) return "/payload/branchName starts with -";
   const kind = agent?.kind ?? "claude";
   if (!agentKinds.includes(kind)) return `/payload/agent/kind ${kind} is not one of ${agentKinds.join(", ")}`;
@@ -48,7 +48,7 @@ export function requireValidTaskFile(value: unknown): TaskFile {
  * Returns the task request as JSON with sorted fields. Two requests that differ only in the order of their
  * fields give the same text.
  */
-export function serializeCanonicalRequest(payload: TaskRequestPayload): string {
+export function serializeCanonicalTaskRequest(payload: TaskRequestPayload): string {
   return JSON.stringify(sorted(payload));
 }
 
@@ -72,4 +72,7 @@ const defaults: Limits = {
 /**
  * Returns the limits in the task request, with default values for the limits that the request does not set.
  */
-export const limitsWithDefaults = ({ limits }: TaskRequestPayload): Limits => ({ ...defaults, ...limits });
+export const taskLimitsWithDefaults = ({ limits }: TaskRequestPayload): Limits => ({
+  ...defaults,
+  ...limits,
+});

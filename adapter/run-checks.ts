@@ -2,10 +2,10 @@ import { mkdir, open } from "node:fs/promises";
 import { sanitizeLines, sanitizeText } from "../src/domain/clean-text.ts";
 import { truncateTextStart } from "../src/domain/fit-message.ts";
 import type { CheckResult } from "../src/domain/generated/acp.ts";
-import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { killAgentProcesses, runProgramAsAgentUser } from "./agent-user.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
 import type { ProcessWatch } from "./process-watch.ts";
-import { ProgramCutOffError, shellExitCode } from "./program-end.ts";
+import { ProgramResultUnknownError, shellExitCode } from "./program-end.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
 export interface ChecksToRun {
@@ -49,7 +49,7 @@ export async function runChecks(
     const startedAt = clock.now();
     using limit = clock.after(limitMs);
     await using span = await processes.begin();
-    const { end, isOutOfMemory, stdout, stderr } = await runAsAgent(
+    const { end, isOutOfMemory, stdout, stderr } = await runProgramAsAgentUser(
       {
         ...{ command: ["sh", "-c", command], env, folder: paths.workspace, maxOutputLength: keptLog },
         ...{ deadline: limit.signal, returnsOnExit: true },
@@ -64,7 +64,8 @@ export async function runChecks(
     const output = sanitizeLines([stdout, stderr].filter(Boolean).join("\n"));
     const durationMs = Math.max(0, Math.round(clock.now() - startedAt));
     // Throws without a verdict, because a check that never started proves nothing.
-    if (end.kind === "not-begun") throw new ProgramCutOffError(`\`${command}\``, { end, isOutOfMemory });
+    if (end.kind === "not-begun")
+      throw new ProgramResultUnknownError(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
     await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
     results.push({

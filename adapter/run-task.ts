@@ -2,26 +2,26 @@ import { formatDuration } from "../src/domain/duration.ts";
 import type { CommitAuthor, Completion, TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import { createActivityFeed } from "./activity-feed.ts";
 import { findAgentVersion, runTurn } from "./agent-turn.ts";
-import { killAgentProcesses, runAsAgent } from "./agent-user.ts";
+import { killAgentProcesses, runProgramAsAgentUser } from "./agent-user.ts";
 import type { Agent } from "./agents/agent.ts";
 import { findAgent } from "./agents/agents.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { bundleTaskCommits, executeTask } from "./carry-out-task.ts";
-import { CommandTimeLimits } from "./command-time.ts";
+import { AdapterCommandTimeLimits } from "./command-time.ts";
 import { findEarlierConversationId, toPublishableConversationId } from "./conversations.ts";
 import { diskCheckIntervalMs, watchDisk } from "./disk-watch.ts";
-import { repeatEvery } from "./every.ts";
+import { runPeriodically } from "./every.ts";
 import { GitFailure } from "./git.ts";
-import type { EarlierRunResults } from "./history.ts";
+import type { EarlierAdapterRunResults } from "./history.ts";
 import type { Journal } from "./journal.ts";
 import { type RecoveryNotes, writeRecoveryNotes } from "./notes.ts";
 import type { SandboxPaths } from "./places.ts";
 import { readRegularFileScript } from "./plain-file.ts";
 import { prepareWorkspace, rebuildWorkspace } from "./prepare-workspace.ts";
 import { findProcessCounter, watchProcesses } from "./process-watch.ts";
-import { ProgramCutOffError, requireExitCode } from "./program-end.ts";
-import { limitsWithDefaults, requireValidTaskFile } from "./request.ts";
-import { SnapshotWriter } from "./snapshots.ts";
+import { ProgramResultUnknownError, requireExitCode } from "./program-end.ts";
+import { requireValidTaskFile, taskLimitsWithDefaults } from "./request.ts";
+import { UncommittedWorkSnapshotWriter } from "./snapshots.ts";
 import { UsageTracker } from "./spending.ts";
 import type { SupervisorStatus } from "./status.ts";
 import { TaskLimitReached } from "./task-limit.ts";
@@ -33,7 +33,7 @@ export interface RunTaskDeps {
   readonly clock: PauseAwareClock;
   readonly status: SupervisorStatus;
   readonly journal: Journal;
-  readonly history: EarlierRunResults;
+  readonly history: EarlierAdapterRunResults;
   readonly notes: RecoveryNotes;
   readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
@@ -74,13 +74,13 @@ export interface TaskRun {
 export async function runTask(deps: RunTaskDeps, run: TaskRun): Promise<TaskRunEnd> {
   const { paths, clock, status } = deps;
   const { cancelled, request } = run;
-  const commands = new CommandTimeLimits(clock, cancelled);
+  const commands = new AdapterCommandTimeLimits(clock, cancelled);
   const started: StartedParts = { workspace: null, snapshots: null };
   try {
     return await executeRequest(deps, run, { commands, started });
   } catch (error) {
     const isStopped =
-      cancelled.aborted && (error === cancelled.reason || error instanceof ProgramCutOffError);
+      cancelled.aborted && (error === cancelled.reason || error instanceof ProgramResultUnknownError);
     if (!isStopped) throw failureOf(error);
     using _last = commands.extend(Math.min(status.graceMs, lastCommandsMs));
     const env = environmentOf(deps.env, paths, request);
@@ -94,7 +94,7 @@ export async function runTask(deps: RunTaskDeps, run: TaskRun): Promise<TaskRunE
  */
 interface StartedParts {
   workspace: Workspace | null;
-  snapshots: SnapshotWriter | null;
+  snapshots: UncommittedWorkSnapshotWriter | null;
 }
 
 /**
@@ -103,7 +103,7 @@ interface StartedParts {
  */
 function failureOf(error: unknown): unknown {
   if (error instanceof GitFailure) return new FatalWorkerError("GIT_CHECKOUT_FAILED", error.message);
-  if (!(error instanceof ProgramCutOffError)) return error;
+  if (!(error instanceof ProgramResultUnknownError)) return error;
   if (error.isOutOfMemory) return new FatalWorkerError("CONTAINER_OOM", error.message);
   return error.end.kind === "deadline" ? new FatalWorkerError("AGENT_STALLED", error.message) : error;
 }
@@ -111,7 +111,7 @@ function failureOf(error: unknown): unknown {
 async function executeRequest(
   deps: RunTaskDeps,
   { request, halt }: TaskRun,
-  { commands, started }: { readonly commands: CommandTimeLimits; readonly started: StartedParts },
+  { commands, started }: { readonly commands: AdapterCommandTimeLimits; readonly started: StartedParts },
 ): Promise<TaskRunEnd> {
   const { paths, clock, status, journal, history, author, swarmId } = deps;
   const agent = findAgent(request.agent?.kind ?? "claude");
@@ -119,7 +119,7 @@ async function executeRequest(
     throw new FatalWorkerError("REQUEST_INVALID", "the task request contains an unknown kind of agent");
   const env = environmentOf(deps.env, paths, request);
   const agentEnv = () => ({ ...env, ...request.agent?.env, ...deps.credentials() });
-  const limits = limitsWithDefaults(request);
+  const limits = taskLimitsWithDefaults(request);
   using watches = new DisposableStack();
   const wallClock = watches.use(clock.after(limits.wallClockMs));
   wallClock.signal.addEventListener("abort", () =>
@@ -160,10 +160,10 @@ async function executeRequest(
     history.usage,
     (payload) => void journal.append({ type: "usage", payload }).catch(() => {}),
   );
-  const snapshots = new SnapshotWriter({ paths, workspace, env, author });
+  const snapshots = new UncommittedWorkSnapshotWriter({ paths, workspace, env, author });
   started.snapshots = snapshots;
   watches.defer(
-    repeatEvery(limits.snapshotMs, async () => {
+    runPeriodically(limits.snapshotMs, async () => {
       if (status.idleness !== null && status.storyId !== null) await snapshots.takeSoon(status.storyId);
     }),
   );
@@ -175,7 +175,7 @@ async function executeRequest(
     onTooFull: (message) => halt.abort(new TaskLimitReached("DISK_FULL", message, "nothing")),
   });
   // Not awaited: the checks of the free space must go on during a measurement, which may take long.
-  watches.defer(repeatEvery(diskCheckIntervalMs, async () => void checkDisk().catch(() => {})));
+  watches.defer(runPeriodically(diskCheckIntervalMs, async () => void checkDisk().catch(() => {})));
   const processes = watches.use(
     watchProcesses(await findProcessCounter(), (highest, isMarkedRise) =>
       status.count(highest, isMarkedRise),
@@ -279,7 +279,7 @@ async function readTaskFile(
   },
 ): Promise<unknown> {
   const command = ["sh", "-c", readRegularFileScript, "sh", taskFilePath];
-  const read = await runAsAgent({
+  const read = await runProgramAsAgentUser({
     command,
     env,
     folder: paths.workspace,

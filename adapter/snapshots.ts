@@ -2,9 +2,9 @@ import { stat } from "node:fs/promises";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
 import { storeBundle } from "./exports.ts";
 import type { StartCommandTimeLimit } from "./git.ts";
-import type { EarlierRunResults } from "./history.ts";
+import type { EarlierAdapterRunResults } from "./history.ts";
 import { outFolderPath, type SandboxPaths } from "./places.ts";
-import { ProgramCutOffError } from "./program-end.ts";
+import { ProgramResultUnknownError } from "./program-end.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";
@@ -25,7 +25,7 @@ export interface SnapshotDeps {
  * Stores uncommitted work outside the task's branch. If the container is lost, at most the work since the
  * last snapshot is lost.
  */
-export class SnapshotWriter {
+export class UncommittedWorkSnapshotWriter {
   readonly #deps: SnapshotDeps;
   #last = "";
   #isStored = false;
@@ -80,7 +80,7 @@ export class SnapshotWriter {
 const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 
 /** Restores the uncommitted files of the unfinished story from the story's last snapshot. */
-export async function restoreSnapshot(
+export async function restoreUncommittedWorkSnapshot(
   {
     paths,
     env,
@@ -90,7 +90,7 @@ export async function restoreSnapshot(
     readonly paths: SandboxPaths;
     readonly env: SnapshotDeps["env"];
     readonly limit: StartCommandTimeLimit;
-    readonly history: Pick<EarlierRunResults, "statusById">;
+    readonly history: Pick<EarlierAdapterRunResults, "statusById">;
   },
   workspace: Workspace,
   good: string,
@@ -105,7 +105,7 @@ export async function restoreSnapshot(
     (error: unknown) => {
       // Throws: a fetch that was cut off does not prove that the bundle is unreadable, and the bundle may be the only
       // copy.
-      if (error instanceof ProgramCutOffError) throw error;
+      if (error instanceof ProgramResultUnknownError) throw error;
       return false;
     },
   );

@@ -2,7 +2,7 @@ import type { TaskRequestPayload } from "../src/domain/generated/acp.ts";
 import type { TaskFile, UserStory } from "../src/domain/generated/tasks.ts";
 import {
   continuePrompt,
-  type EarlierStory,
+  type EarlierStoryForPrompt,
   repairPrompt,
   reworkPrompt,
   storyPrompt,
@@ -14,7 +14,7 @@ export interface StoryTurnBuilderInput {
   readonly request: TaskRequestPayload;
   readonly taskFile: TaskFile;
   readonly story: UserStory;
-  readonly earlier: readonly EarlierStory[];
+  readonly earlier: readonly EarlierStoryForPrompt[];
   readonly checks: readonly string[];
 }
 

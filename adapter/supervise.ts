@@ -4,13 +4,13 @@ import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/gen
 import { openJournalServer } from "../src/wire/listeners.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { openHostInbox } from "./desk.ts";
-import { readEarlierRunResults } from "./history.ts";
+import { readEarlierAdapterRunResults } from "./history.ts";
 import { type Journal, openJournal, readJournal } from "./journal.ts";
-import { readAcceptedRequest, readRecoveryNotes, writeAcceptedRequest } from "./notes.ts";
+import { readAcceptedTaskRequest, readRecoveryNotes, writeAcceptedTaskRequest } from "./notes.ts";
 import { openGatewayProxy } from "./pass-on.ts";
 import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./places.ts";
-import { ProgramCutOffError } from "./program-end.ts";
-import { serializeCanonicalRequest } from "./request.ts";
+import { ProgramResultUnknownError } from "./program-end.ts";
+import { serializeCanonicalTaskRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
 import { SupervisorStatus } from "./status.ts";
 import { TaskLimitReached } from "./task-limit.ts";
@@ -46,7 +46,7 @@ export async function superviseTask({
   complain,
 }: SuperviseTaskDeps): Promise<number> {
   await mkdir(outFolderPath(paths), { recursive: true, mode: 0o700 });
-  const acceptedRequest = await readAcceptedRequest(paths);
+  const acceptedRequest = await readAcceptedTaskRequest(paths);
   const notes = await readRecoveryNotes(paths);
   const clock = new PauseAwareClock();
   const status = new SupervisorStatus(env, version);
@@ -64,7 +64,7 @@ export async function superviseTask({
       halt.abort(new TaskLimitReached("DISK_FULL", "the disk of the sandbox's volume is full", "nothing")),
   });
   // Reads the journal after `openJournal`, which removes an incomplete last message that no listener got.
-  const history = await readEarlierRunResults(readJournal(paths));
+  const history = await readEarlierAdapterRunResults(readJournal(paths));
   const inbox = openHostInbox({
     ...{ status, journal, acceptedRequest, clock, complain },
     onCancel: cancel,
@@ -99,7 +99,8 @@ export async function superviseTask({
     try {
       const request = await inbox.waitForRequest(halt.signal);
       if (request === null) return cancelledCode;
-      if (acceptedRequest === null) await writeAcceptedRequest(paths, serializeCanonicalRequest(request));
+      if (acceptedRequest === null)
+        await writeAcceptedTaskRequest(paths, serializeCanonicalTaskRequest(request));
       // If the attempt has already ended, only sends its journal to the host again.
       if (history.exitCode !== null) return history.exitCode;
       const author = authorOf(request);
@@ -131,7 +132,7 @@ function authorOf({ author }: TaskRequestPayload): CommitAuthor {
 }
 
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
-  if (error instanceof ProgramCutOffError) {
+  if (error instanceof ProgramResultUnknownError) {
     // Journals no `error` or `completion` message, so that the host restarts the container and the work continues.
     complain(error.message);
     return cutOffCode;

@@ -10,11 +10,11 @@ const maxBytes = 64 * 1024 * 1024;
  * A file next to the journal with an agent's raw output, for debugging. If the disk is full, the file stops
  * growing, but the work continues.
  */
-export interface Transcript extends Disposable {
+export interface AgentTranscript extends Disposable {
   add(bytes: Uint8Array): void;
 }
 
-export function openTranscript(paths: SandboxPaths, storyId: string): Transcript {
+export function openAgentTranscript(paths: SandboxPaths, storyId: string): AgentTranscript {
   const folder = `${outFolderPath(paths)}/transcript`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const file = openSync(`${folder}/${storyId}.ndjson`, "a", 0o600);

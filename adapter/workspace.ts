@@ -1,11 +1,11 @@
 import { open as openFile } from "node:fs/promises";
 import { sanitizeLines } from "../src/domain/clean-text.ts";
 import type { CommitAuthor } from "../src/domain/generated/acp.ts";
-import { runAsAgent } from "./agent-user.ts";
+import { runProgramAsAgentUser } from "./agent-user.ts";
 import { FatalWorkerError } from "./cannot-work.ts";
 import { gitAuthorVariables } from "./commit-words.ts";
 import { createGit, type Git, GitFailure, type GitRunOptions, type StartCommandTimeLimit } from "./git.ts";
-import { checkWorkSize, type WorkSizeLimits } from "./measure-work.ts";
+import { type ChangedFilesLimits, checkChangedFilesLimits } from "./measure-work.ts";
 import { removeBlockingGitFilesScript } from "./plain-file.ts";
 import { requireExitCode } from "./program-end.ts";
 import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
@@ -27,7 +27,7 @@ export interface Workspace {
   restoreBranch(): Promise<void>;
   /**
    * Writes a git tree of all files in the work folder, except files that git ignores and the files in
-   * `without`. Throws `WorkTooLargeError` if the files exceed the task's limits.
+   * `without`. Throws `ChangedFilesTooLargeError` if the files exceed the task's limits.
    */
   writeTree(how?: { readonly index?: string; readonly without?: readonly string[] }): Promise<string>;
   treeOf(commit: string): Promise<string>;
@@ -70,7 +70,7 @@ export interface WorkspaceSpec {
   readonly branch: string;
   readonly base: string;
   readonly limit: StartCommandTimeLimit;
-  readonly workLimits: WorkSizeLimits;
+  readonly workLimits: ChangedFilesLimits;
   /** The content of `.git/info/exclude` before any agent ran. The adapter resets the file to this content. */
   readonly exclude: string;
   readonly mark: WorkspaceReadyMarker;
@@ -115,7 +115,7 @@ export function openWorkspace({
   const ref = `refs/heads/${branch}`;
   const runIn = async (place: string, command: readonly string[]) => {
     using limited = limit();
-    const result = await runAsAgent({ command, env, folder: place, deadline: limited.signal });
+    const result = await runProgramAsAgentUser({ command, env, folder: place, deadline: limited.signal });
     // Ignores a command that exceeds its time limit, and continues with what the command has done.
     if (result.end.kind !== "deadline") requireExitCode(command[0] ?? "", result);
     return result;
@@ -214,7 +214,8 @@ export function openWorkspace({
       const withIndex = { env: { GIT_INDEX_FILE: path } };
       await git.run(["read-tree", "--reset", "HEAD"], withIndex);
       // Measures the files before git reads their contents.
-      if (without.length === 0) await checkWorkSize({ folder, git, limit, base, limits }, withIndex.env);
+      if (without.length === 0)
+        await checkChangedFilesLimits({ folder, git, limit, base, limits }, withIndex.env);
       const others = without.map((path) => `:(exclude,literal)${path}`);
       await git.run(["add", "--all", "--", ".", ...others], withIndex);
       return git.run(["write-tree"], withIndex);
@@ -273,7 +274,7 @@ export function openWorkspace({
 export async function removeStaleGitLocks({ folder, env, limit }: BundlePlace): Promise<void> {
   using limited = limit();
   const command = ["sh", "-c", `${removeBlockingGitFilesScript}\nfind .git -name '*.lock' -type f -delete`];
-  requireExitCode("find", await runAsAgent({ command, env, folder, deadline: limited.signal }));
+  requireExitCode("find", await runProgramAsAgentUser({ command, env, folder, deadline: limited.signal }));
 }
 
 type BundlePlace = Pick<WorkspaceSpec, "folder" | "env" | "limit">;
@@ -290,7 +291,7 @@ export async function fetchBundle(
   using limited = limit();
   // Opens the file before any other wait, because a stream reports its failure only to existing listeners.
   await using file = await openFile(bundle);
-  const copied = await runAsAgent({
+  const copied = await runProgramAsAgentUser({
     ...{ command: ["sh", "-c", 'rm -rf "$1" && cat > "$1"', "sh", copy], env, folder },
     ...{ input: file.createReadStream({ autoClose: false }), deadline: limited.signal },
   });
@@ -299,6 +300,6 @@ export async function fetchBundle(
   try {
     await createGit(folder, env, limit).run(["fetch", "--quiet", "--no-tags", copy, refspec]);
   } finally {
-    await runAsAgent({ command: ["rm", "-f", copy], env, folder, deadline: limited.signal });
+    await runProgramAsAgentUser({ command: ["rm", "-f", copy], env, folder, deadline: limited.signal });
   }
 }

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { openGatewayProxy } from "../adapter/pass-on.ts";
-import { serverSocketPath } from "../gateway/places.ts";
+import { sandboxSocketPath } from "../gateway/places.ts";
 import { runGateway } from "../gateway/serve.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
 
@@ -14,9 +14,9 @@ const stations: Readonly<Record<string, (place: string, other: string) => Promis
   async gateway(own, door) {
     const paths = { own, shared: door };
     const stopped = new AbortController();
-    const addresses = [{ socket: serverSocketPath(paths) }];
+    const addresses = [{ socket: sandboxSocketPath(paths) }];
     void runGateway({ paths, addresses, version: "bench", stopped: stopped.signal, complain });
-    return serverSocketPath(paths);
+    return sandboxSocketPath(paths);
   },
 
   /** The loopback of a sandbox, and the way from there to the door. */

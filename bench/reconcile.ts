@@ -1,7 +1,12 @@
 import { containerListPath } from "../src/docker/list-containers.ts";
-import { type ContainerRecord, newSwarm, type SwarmState, withNewRecord } from "../src/domain/swarm-state.ts";
+import {
+  type ContainerRecord,
+  newSwarmState,
+  type SwarmState,
+  stateWithNewRecord,
+} from "../src/domain/swarm-state.ts";
 import { type ContainerEngine, labels } from "../src/ports/engine.ts";
-import { checkState } from "../src/swarm/check-state.ts";
+import { compareStateWithEngine } from "../src/swarm/check-state.ts";
 import { openEngine } from "../test/fakes/engine-at.ts";
 import { socketEngine } from "../test/fakes/socket-engine.ts";
 import { type Bench, type BenchContext, type Growth, refuse, timed } from "./bench.ts";
@@ -101,7 +106,7 @@ export const reconcileBench: Bench = {
 };
 
 async function compared(engine: ContainerEngine, state: SwarmState): Promise<void> {
-  const { reconciled, corrections, orphans } = await checkState(
+  const { reconciled, corrections, orphans } = await compareStateWithEngine(
     {
       store: { find: async () => state },
       owner: { holder: async () => null },
@@ -122,9 +127,9 @@ function labelsOf({ project }: SwarmState, taskFilePath: string): Record<string,
 
 function stateOf(count: number, idOf: (index: number) => string): SwarmState {
   const now = new Date();
-  let state = newSwarm({ id: scopeOf(count).projectId, slug: "bench", root: "/bench" }, swarmId, now);
+  let state = newSwarmState({ id: scopeOf(count).projectId, slug: "bench", root: "/bench" }, swarmId, now);
   for (let index = 0; index < count; index += 1)
-    state = withNewRecord(
+    state = stateWithNewRecord(
       state,
       {
         ...{

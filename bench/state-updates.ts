@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { newSwarm, type SwarmState, withNewRecord, withReplacedRecord } from "../src/domain/swarm-state.ts";
+import {
+  newSwarmState,
+  type SwarmState,
+  stateWithNewRecord,
+  stateWithReplacedRecord,
+} from "../src/domain/swarm-state.ts";
 import { parseState } from "../src/schema/read-document.ts";
 import { kernelLock } from "../src/state/kernel-lock.ts";
 import { openOwnerState } from "../src/state/owned-state.ts";
@@ -165,17 +170,17 @@ async function shellUpdate(folder: string): Promise<{ update: Update; close: () 
 function countUp(state: SwarmState, slot: number): SwarmState {
   const record = state.containers[slot];
   if (!record) throw new Error(`there is no container ${slot}`);
-  return withReplacedRecord(state, { ...record, lastSeq: record.lastSeq + 1 });
+  return stateWithReplacedRecord(state, { ...record, lastSeq: record.lastSeq + 1 });
 }
 
 function swarmOf(containers: number): SwarmState {
-  let state = newSwarm(
+  let state = newSwarmState(
     { id: "0".repeat(32), slug: "bench", root: "/bench" },
     "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b",
     clock(),
   );
   for (let index = 0; index < containers; index += 1) {
-    state = withNewRecord(
+    state = stateWithNewRecord(
       state,
       {
         containerName: `aimi-bench-${index}`,

@@ -1,4 +1,9 @@
-import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
+import {
+  type ExtractedJsonRecord,
+  findExtractedValue,
+  findExtractedValues,
+  hasExtractedValue,
+} from "./picked-values.ts";
 import { readOwnMember, toValidModelName } from "./read-usage.ts";
 import { isEmbeddingPath, isResponsesPath, type ModelApiName } from "./request-paths.ts";
 import { anthropicPriceFactor } from "./usage-anthropic.ts";
@@ -104,13 +109,17 @@ export const modelRequestJsonPaths: Readonly<Record<ModelApiName, readonly strin
   google: ["model", ...limits, ...candidates, ...googleKinds, ...storedIn.google, ...toolNames],
 };
 
-export function parseModelRequest(api: ModelApiName, path: string, record: PickedRecord): ParsedModelRequest {
-  const model = toValidModelName(findPickedValue(record, "model"));
-  const has = (paths: readonly string[]): boolean => paths.some((each) => hasPickedValue(record, each));
-  const types = toolTypes.flatMap((each) => findPickedValues(record, each));
+export function parseModelRequest(
+  api: ModelApiName,
+  path: string,
+  record: ExtractedJsonRecord,
+): ParsedModelRequest {
+  const model = toValidModelName(findExtractedValue(record, "model"));
+  const has = (paths: readonly string[]): boolean => paths.some((each) => hasExtractedValue(record, each));
+  const types = toolTypes.flatMap((each) => findExtractedValues(record, each));
   const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
   const answer = amountAt(record, limitsOf(api, path), assumedMaxAnswerTokens[api]);
-  const speed = findPickedValue(record, "speed");
+  const speed = findExtractedValue(record, "speed");
   return {
     model,
     outputTokens: isEmbeddingPath(path)
@@ -120,12 +129,12 @@ export function parseModelRequest(api: ModelApiName, path: string, record: Picke
     pictures: picturesIn(api, record),
     hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),
     mayCompact: compactions
-      .flatMap((each) => findPickedValues(record, each))
+      .flatMap((each) => findExtractedValues(record, each))
       .some((type) => /^compact/.test(String(type))),
     priceFactor:
       api === "anthropic"
-        ? anthropicPriceFactor(speed, findPickedValue(record, "inference_geo"), model)
-        : openaiPriceFactor(findPickedValue(record, "service_tier"), model),
+        ? anthropicPriceFactor(speed, findExtractedValue(record, "inference_geo"), model)
+        : openaiPriceFactor(findExtractedValue(record, "service_tier"), model),
   };
 }
 
@@ -139,8 +148,8 @@ function limitsOf(api: ModelApiName, path: string): readonly string[] {
  * Returns the largest number at the given paths, because the API may use any of them. Uses `otherwise` for an
  * invalid value, or if there is no value.
  */
-function amountAt(record: PickedRecord, paths: readonly string[], otherwise: number): number {
-  const values = paths.flatMap((path) => findPickedValues(record, path)).filter((value) => value !== null);
+function amountAt(record: ExtractedJsonRecord, paths: readonly string[], otherwise: number): number {
+  const values = paths.flatMap((path) => findExtractedValues(record, path)).filter((value) => value !== null);
   const amounts = values.map((value) => {
     const amount = typeof value === "string" ? Number(value) : value;
     return typeof amount === "number" && amount >= 0 ? Math.ceil(amount) : otherwise;
@@ -148,14 +157,14 @@ function amountAt(record: PickedRecord, paths: readonly string[], otherwise: num
   return amounts.length === 0 ? otherwise : Math.max(...amounts);
 }
 
-function refersToMore(api: ModelApiName, path: string, record: PickedRecord): boolean {
+function refersToMore(api: ModelApiName, path: string, record: ExtractedJsonRecord): boolean {
   const valuesAt = (paths: readonly string[]): readonly unknown[] =>
-    paths.flatMap((each) => findPickedValues(record, each));
+    paths.flatMap((each) => findExtractedValues(record, each));
   if (api === "anthropic")
     return valuesAt(sources).some(isStoredElsewhere) || valuesAt(anthropicKinds).includes("document");
   if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
-  if (isResponsesPath(path) && hasPickedValue(record, "prompt")) return true;
-  if (findPickedValues(record, "input.*.type").includes("item_reference")) return true;
+  if (isResponsesPath(path) && hasExtractedValue(record, "prompt")) return true;
+  if (findExtractedValues(record, "input.*.type").includes("item_reference")) return true;
   return images
     .flatMap((each) => record.values.get(each) ?? [])
     .some(({ value, start, end }) =>
@@ -163,11 +172,12 @@ function refersToMore(api: ModelApiName, path: string, record: PickedRecord): bo
     );
 }
 
-function picturesIn(api: ModelApiName, record: PickedRecord): number {
-  if (api === "openai") return images.reduce((sum, path) => sum + findPickedValues(record, path).length, 0);
+function picturesIn(api: ModelApiName, record: ExtractedJsonRecord): number {
+  if (api === "openai")
+    return images.reduce((sum, path) => sum + findExtractedValues(record, path).length, 0);
   const kinds = api === "anthropic" ? anthropicKinds : googleKinds;
   return kinds
-    .flatMap((each) => findPickedValues(record, each))
+    .flatMap((each) => findExtractedValues(record, each))
     .filter((kind) => (api === "anthropic" ? kind === "image" : isPicture(kind))).length;
 }
 

@@ -4,24 +4,29 @@ import { spendingOfCall } from "../src/domain/spending.ts";
 import type { AdmittedWorkers } from "./admitted.ts";
 import { bufferFullAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
 import type { BufferBudget, BufferLease } from "./body-room.ts";
-import { recordEndedCall } from "./close-call.ts";
+import { recordEndedModelCall } from "./close-call.ts";
 import {
   buildModelRequestHeaders,
-  type CallCredential,
-  credentialForEndpoint,
+  credentialForModelEndpoint,
   credentialFromLoginToken,
+  type ModelCallCredential,
 } from "./credentials.ts";
-import type { WorkerQueue } from "./in-turn.ts";
+import type { RunInWorkerQueue } from "./in-turn.ts";
 import type { Journal } from "./journal.ts";
 import type { SpendingLedger } from "./ledger.ts";
 import { parseRateLimitEnd } from "./limit-facts.ts";
 import type { RateLimitTracker } from "./limits.ts";
 import { LoginRenewalError, type SubscriptionLogins } from "./logins.ts";
-import { type ForwardedAnswer, forwardAnswer } from "./pass-answer.ts";
+import { type ForwardedModelAnswer, forwardModelAnswer } from "./pass-answer.ts";
 import { zeroTokenCounts } from "./read-usage.ts";
-import { receiveBody } from "./receive-body.ts";
-import type { RefusalJournal } from "./refusals.ts";
-import { addIncludeUsage, estimateUsage, type ForwardedBody, type UsageEstimate } from "./reserve.ts";
+import { receiveModelCallBody } from "./receive-body.ts";
+import type { RefusedRequestJournal } from "./refusals.ts";
+import {
+  addIncludeUsage,
+  estimateModelCallUsage,
+  type ForwardedRequestBody,
+  type ModelCallUsageEstimate,
+} from "./reserve.ts";
 import { sendModelCall } from "./send-call.ts";
 import { createUsageReader } from "./usage-reader.ts";
 
@@ -31,9 +36,9 @@ export interface CallModelDeps {
   readonly journal: Journal;
   readonly limits: RateLimitTracker;
   readonly logins: SubscriptionLogins;
-  readonly refusals: RefusalJournal;
+  readonly refusals: RefusedRequestJournal;
   readonly bufferBudget: BufferBudget;
-  readonly workerQueue: WorkerQueue;
+  readonly workerQueue: RunInWorkerQueue;
   readonly now: () => number;
 }
 
@@ -79,9 +84,9 @@ export async function callModel(
     return journalLimit(deps, call, { status: 429, until });
   }
   using lease = bufferBudget.open(worker.worker);
-  const body = await receiveBody(request, response, lease);
+  const body = await receiveModelCallBody(request, response, lease);
   if (body === null) return;
-  const credential = await credentialForEndpoint(endpoint, deps.logins).catch((error: unknown) => {
+  const credential = await credentialForModelEndpoint(endpoint, deps.logins).catch((error: unknown) => {
     if (!(error instanceof LoginRenewalError)) throw error;
     const message = `authentication failed, invalid x-api-key: ${error.message}`;
     sendErrorAnswer(response, error.isFinal ? forbiddenAnswer(message) : unavailableAnswer(error.message));
@@ -113,7 +118,7 @@ interface ModelExchange {
   readonly response: ServerResponse;
   readonly body: Buffer;
   readonly lease: BufferLease;
-  readonly credential: CallCredential;
+  readonly credential: ModelCallCredential;
   readonly abandoned: AbortSignal;
 }
 
@@ -152,11 +157,11 @@ async function executeCall(deps: CallModelDeps, call: ModelCall, exchange: Model
   const at = new Date(now()).toISOString();
   ledger.apply({ ...opened, ...facts, reserve: maxCost, seq, at });
   const startedAt = performance.now();
-  let outcome: ForwardedAnswer = { ...noAnswer, wasSent: true };
+  let outcome: ForwardedModelAnswer = { ...noAnswer, wasSent: true };
   try {
     outcome = await ask(deps, call, { ...exchange, forwarded });
   } finally {
-    await recordEndedCall(deps, call, { seq, model: estimate.model, maxCost, outcome, startedAt });
+    await recordEndedModelCall(deps, call, { seq, model: estimate.model, maxCost, outcome, startedAt });
   }
 }
 
@@ -167,12 +172,12 @@ async function executeCall(deps: CallModelDeps, call: ModelCall, exchange: Model
 function estimateAndRewrite(
   { endpoint: { api }, path }: ModelCall,
   { request, body }: ModelExchange,
-): { readonly estimate: UsageEstimate; readonly forwarded: ForwardedBody } {
+): { readonly estimate: ModelCallUsageEstimate; readonly forwarded: ForwardedRequestBody } {
   const encoding = request.headers["content-encoding"];
   if (api === null)
     return { estimate: { model: null, counts: zeroTokenCounts }, forwarded: { body, isChanged: false } };
   return {
-    estimate: estimateUsage(api, path, body, encoding),
+    estimate: estimateModelCallUsage(api, path, body, encoding),
     forwarded: addIncludeUsage(api, path, body, encoding),
   };
 }
@@ -180,8 +185,8 @@ function estimateAndRewrite(
 async function ask(
   deps: CallModelDeps,
   call: ModelCall,
-  exchange: ModelExchange & { readonly forwarded: ForwardedBody },
-): Promise<ForwardedAnswer> {
+  exchange: ModelExchange & { readonly forwarded: ForwardedRequestBody },
+): Promise<ForwardedModelAnswer> {
   const { endpoint, path, query } = call;
   const { request, response, abandoned, forwarded } = exchange;
   const method = request.method ?? "GET";
@@ -206,7 +211,7 @@ async function ask(
       endpoint.api === null
         ? null
         : createUsageReader(endpoint.api, String(upstream.answer.headers["content-type"] ?? ""));
-    const outcome = await forwardAnswer(upstream.answer, response, {
+    const outcome = await forwardModelAnswer(upstream.answer, response, {
       secrets: credential.secrets,
       reader,
       abandoned,
@@ -224,8 +229,8 @@ async function renewedCredential(
   { logins }: CallModelDeps,
   { endpoint }: ModelCall,
   { statusCode }: IncomingMessage,
-  { loginToken }: CallCredential,
-): Promise<CallCredential | null> {
+  { loginToken }: ModelCallCredential,
+): Promise<ModelCallCredential | null> {
   const { credential } = endpoint;
   if (statusCode !== 401 || loginToken === null || credential.kind !== "login") return null;
   try {
@@ -241,7 +246,7 @@ async function noteLimit(
   deps: CallModelDeps,
   call: ModelCall,
   { headers }: IncomingMessage,
-  { status, errorBeginning }: ForwardedAnswer,
+  { status, errorBeginning }: ForwardedModelAnswer,
 ): Promise<void> {
   const { limits, now } = deps;
   const { endpoint } = call;
@@ -271,7 +276,7 @@ async function journalLimit(
   });
 }
 
-const noAnswer: ForwardedAnswer = {
+const noAnswer: ForwardedModelAnswer = {
   ...{ status: 0, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: false },
 };
 

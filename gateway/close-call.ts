@@ -3,7 +3,7 @@ import { countBudgetTokens, maxSpending, spendingOfCall } from "../src/domain/sp
 import type { AdmittedWorkers } from "./admitted.ts";
 import type { Journal } from "./journal.ts";
 import type { SpendingLedger } from "./ledger.ts";
-import type { ForwardedAnswer } from "./pass-answer.ts";
+import type { ForwardedModelAnswer } from "./pass-answer.ts";
 import { zeroTokenCounts } from "./read-usage.ts";
 
 export interface RecordEndedCallDeps {
@@ -19,7 +19,7 @@ export interface EndedModelCall {
   /** The name of the model in the request; null if the request names no model. */
   readonly model: string | null;
   readonly maxCost: Spending;
-  readonly outcome: ForwardedAnswer;
+  readonly outcome: ForwardedModelAnswer;
   readonly startedAt: number;
 }
 
@@ -27,7 +27,7 @@ export interface EndedModelCall {
  * Adds the usage of an ended call to the spending ledger, and records it in the gateway's journal. Also
  * records a notice for each budget that has newly reached 80 % or 100 %.
  */
-export async function recordEndedCall(
+export async function recordEndedModelCall(
   deps: RecordEndedCallDeps,
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
   { seq, model, maxCost, outcome, startedAt }: EndedModelCall,
@@ -61,7 +61,7 @@ export async function recordEndedCall(
  */
 function judgeSpending(
   { admitted }: RecordEndedCallDeps,
-  { status, usage, wasSent }: ForwardedAnswer,
+  { status, usage, wasSent }: ForwardedModelAnswer,
   requestedModel: string | null,
   maxCost: Spending,
 ): { readonly spent: Spending; readonly isEstimated: boolean } {

@@ -6,7 +6,7 @@ import { isForwardedHeader } from "./passed-words.ts";
  * The credential for one call to a model. Also names the secrets that the gateway must remove from the
  * answer.
  */
-export interface CallCredential {
+export interface ModelCallCredential {
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
   /**
@@ -19,10 +19,10 @@ export interface CallCredential {
 /** The header that Anthropic's API requires together with the token of a subscription's login. */
 const loginFlag = { "anthropic-beta": "oauth-2025-04-20" };
 
-export async function credentialForEndpoint(
+export async function credentialForModelEndpoint(
   endpoint: ModelEndpoint,
   logins: SubscriptionLogins,
-): Promise<CallCredential> {
+): Promise<ModelCallCredential> {
   const { credential } = endpoint;
   if (credential.kind === "login") return credentialFromLoginToken(await logins.token(endpoint, credential));
   const values = Object.entries(credential.headers).filter(([name]) => name !== "anthropic-beta");
@@ -33,7 +33,7 @@ export async function credentialForEndpoint(
   };
 }
 
-export function credentialFromLoginToken(token: string): CallCredential {
+export function credentialFromLoginToken(token: string): ModelCallCredential {
   return { headers: { authorization: `Bearer ${token}`, ...loginFlag }, secrets: [token], loginToken: token };
 }
 
@@ -44,7 +44,7 @@ export function credentialFromLoginToken(token: string): CallCredential {
 export function buildModelRequestHeaders(
   endpoint: Pick<ModelEndpoint, "api" | "pass">,
   requested: Readonly<Record<string, string | readonly string[] | undefined>>,
-  { headers: own }: Pick<CallCredential, "headers">,
+  { headers: own }: Pick<ModelCallCredential, "headers">,
 ): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(requested))

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
 
-export type DecodedBody =
+export type DecompressedRequestBody =
   | { readonly kind: "decoded"; readonly bytes: Uint8Array }
   /** The decompressed body is larger than the maximum that any API accepts. */
   | { readonly kind: "too-large" }
@@ -10,13 +10,16 @@ export type DecodedBody =
  * The maximum size of a decompressed request body, in bytes. It is higher than the limit of every supported
  * API.
  */
-export const maxBodyLength: number = 64 << 20;
+export const maxDecompressedBodyBytes: number = 64 << 20;
 
 /**
  * Decompresses a request's body according to its `content-encoding`. Stops when the result exceeds
- * `maxBodyLength`.
+ * `maxDecompressedBodyBytes`.
  */
-export function decodeBody(body: Uint8Array, encoding: string | undefined): DecodedBody {
+export function decompressRequestBody(
+  body: Uint8Array,
+  encoding: string | undefined,
+): DecompressedRequestBody {
   const names = (encoding ?? "")
     .toLowerCase()
     .split(",")
@@ -34,7 +37,7 @@ export function decodeBody(body: Uint8Array, encoding: string | undefined): Deco
       return { kind: isTooLarge ? "too-large" : "unreadable" };
     }
   }
-  return bytes.length > maxBodyLength ? { kind: "too-large" } : { kind: "decoded", bytes };
+  return bytes.length > maxDecompressedBodyBytes ? { kind: "too-large" } : { kind: "decoded", bytes };
 }
 
 type Decode = (bytes: Uint8Array) => Uint8Array;
@@ -62,7 +65,7 @@ const decoders: ReadonlyMap<string, Decode> = new Map([
  */
 function wholly(decode: unknown): Decode {
   return (bytes) => {
-    const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: maxBodyLength, info: true });
+    const decoded = (decode as ZlibDecode)(bytes, { maxOutputLength: maxDecompressedBodyBytes, info: true });
     const { buffer, engine } = decoded as {
       readonly buffer: Uint8Array;
       readonly engine: { bytesWritten: number };

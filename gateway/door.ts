@@ -5,9 +5,14 @@ import type { AdmittedWorker, RefusalReason } from "../src/domain/generated/gate
 import { type ErrorAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "./answers.ts";
 import { type BufferBudgetOptions, createBufferBudget } from "./body-room.ts";
 import { type CallModelDeps, callModel } from "./call-model.ts";
-import { findRequestTokens, findRoute, findTunnelTokens, isAllowedModelCall } from "./find-route.ts";
-import { closeWithStatus } from "./hang-up.ts";
-import { openWorkerQueue } from "./in-turn.ts";
+import {
+  findWorkerTokensInConnectRequest,
+  findWorkerTokensInRequest,
+  isAllowedModelCall,
+  parseRequestRoute,
+} from "./find-route.ts";
+import { closeConnectionWithStatus } from "./hang-up.ts";
+import { createCpuQueuePerWorker } from "./in-turn.ts";
 import { serveMirrorRequest } from "./mirror.ts";
 import { openTokenBuckets, type TokenBucketOptions } from "./pace.ts";
 import { toForwardedQuery } from "./passed-words.ts";
@@ -72,7 +77,7 @@ export async function openGatewayServer(
   const callDeps: CallModelDeps = {
     ...deps,
     bufferBudget: createBufferBudget(bounds.bufferBudget),
-    workerQueue: openWorkerQueue(),
+    workerQueue: createCpuQueuePerWorker(),
   };
   const server = createServer(
     {
@@ -104,7 +109,9 @@ export async function openGatewayServer(
       client.destroy();
     });
   });
-  server.on("clientError", (_error, socket) => closeWithStatus(socket, "400 Bad Request", [], helloMs));
+  server.on("clientError", (_error, socket) =>
+    closeConnectionWithStatus(socket, "400 Bad Request", [], helloMs),
+  );
   await listen(server, address);
   return {
     async [Symbol.asyncDispose]() {
@@ -119,8 +126,9 @@ export async function openGatewayServer(
     const { admitted, refusals } = deps;
     const target = request.url ?? "";
     const method = request.method ?? "";
-    const route = findRoute(target);
-    const tokens = route.kind === "mirror" ? [route.token] : findRequestTokens(request.headers, target);
+    const route = parseRequestRoute(target);
+    const tokens =
+      route.kind === "mirror" ? [route.token] : findWorkerTokensInRequest(request.headers, target);
     const worker = admitted.findByToken(tokens, addressOf(request));
     const what = `${method} ${withoutToken(target)}`;
     const refuse = (why: RefusalReason, status: number, type: string, message: string): void => {
@@ -192,18 +200,19 @@ export async function openGatewayServer(
     const { admitted, refusals } = deps;
     const authority = request.url ?? "";
     if (!admitted.isReady)
-      return closeWithStatus(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
+      return closeConnectionWithStatus(client, "503 Service Unavailable", ["retry-after: 5"], helloMs);
     const shown = request.headers["proxy-authorization"];
     // Asks for credentials with a 407, because some clients send them only then.
     if (shown === undefined)
-      return closeWithStatus(client, "407 Proxy Authentication Required", [askForToken], helloMs);
-    const worker = admitted.findByToken(findTunnelTokens(shown), addressOf(request));
+      return closeConnectionWithStatus(client, "407 Proxy Authentication Required", [askForToken], helloMs);
+    const worker = admitted.findByToken(findWorkerTokensInConnectRequest(shown), addressOf(request));
     if (worker === null) {
       refusals.refuse(null, `CONNECT ${authority}`, "token");
-      return closeWithStatus(client, "403 Forbidden", [], helloMs);
+      return closeConnectionWithStatus(client, "403 Forbidden", [], helloMs);
     }
     await using slot = connections.admit(request.socket, worker.worker) ? takeSlot(worker) : null;
-    if (slot === null) return closeWithStatus(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
+    if (slot === null)
+      return closeConnectionWithStatus(client, "429 Too Many Requests", ["retry-after: 1"], helloMs);
     await openTunnel(client, head, authority, {
       ...{ allow: worker.allow, resolve: deps.resolve, connect: deps.connect, helloMs },
       refuse: (what, why) => refusals.refuse(worker.worker, what, why),

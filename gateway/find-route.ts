@@ -1,5 +1,5 @@
 /** The destination of a request, derived from the request's target (path and query). */
-export type Route =
+export type RequestRoute =
   | { readonly kind: "model"; readonly endpoint: string; readonly path: string; readonly query: string }
   | { readonly kind: "mirror"; readonly token: string; readonly mirror: string; readonly rest: string }
   /** The request has no destination, because its target is unknown or ambiguous. */
@@ -12,7 +12,7 @@ const ambiguous = /\.\.|\/\/|\/\.(?=\/|\?|$)|%2e|%2f|%5c|%25|%[01]|%7f|[\\\s#;]/
 const scoped = /(\/@[a-z0-9._~-]+)%2f(?=[a-z0-9._~-])/i;
 
 /** Parses a request's target into a route. An ambiguous target has the route `none`. */
-export function findRoute(target: string): Route {
+export function parseRequestRoute(target: string): RequestRoute {
   if (/^[a-z][a-z0-9+.-]*:/i.test(target)) return { kind: "none", why: "not-allowed" };
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > maxTargetLength)
     return { kind: "none", why: "path" };
@@ -82,7 +82,7 @@ export function isAllowedModelCall(
  * Returns all tokens in a request. Clients send the worker's token as their API key, in various headers or in
  * the query.
  */
-export function findRequestTokens(
+export function findWorkerTokensInRequest(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   target: string,
 ): string[] {
@@ -99,7 +99,7 @@ export function findRequestTokens(
  * Returns the worker token from the `proxy-authorization` header of a CONNECT request, as a list. The list is
  * empty if the header has no token.
  */
-export function findTunnelTokens(header: string | undefined): string[] {
+export function findWorkerTokensInConnectRequest(header: string | undefined): string[] {
   const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];
   return token === undefined ? [] : [token];

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
  * Sends a client a last HTTP status and closes the connection. Closes it even if the client neither reads nor
  * disconnects.
  */
-export function closeWithStatus(
+export function closeConnectionWithStatus(
   client: Duplex,
   status: string,
   headers: readonly string[],

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 /**
  * Runs a worker's CPU-intensive functions one after another. Resolves with the result of the given function.
  */
-export type WorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
+export type RunInWorkerQueue = <Result>(worker: string, work: () => Result) => Promise<Result>;
 
 const longMs = 20;
 const restTimes = 3;
@@ -12,7 +12,7 @@ const restTimes = 3;
  * Creates a queue for each worker. After a long function, the worker's queue pauses for three times the
  * function's duration, so that the gateway can serve other workers meanwhile.
  */
-export function openWorkerQueue(): WorkerQueue {
+export function createCpuQueuePerWorker(): RunInWorkerQueue {
   const lastByWorker = new Map<string, Promise<void>>();
   return async (worker, work) => {
     const before = lastByWorker.get(worker);

@@ -1,8 +1,8 @@
 import { BufferedJsonValue, parseJsonOrUndefined } from "./kept-value.ts";
 import {
   buildWantedPathTree,
-  type PickedRecord,
-  type PickedValue,
+  type ExtractedJsonRecord,
+  type ExtractedJsonValue,
   type WantedPathTree,
 } from "./picked-values.ts";
 
@@ -30,9 +30,9 @@ const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d
  * values. Each object in a top-level array, and each of several concatenated JSON texts, is a separate
  * record.
  */
-export class JsonPicker {
+export class JsonValueExtractor {
   readonly #root: WantedPathTree;
-  readonly #take: (record: PickedRecord) => void;
+  readonly #take: (record: ExtractedJsonRecord) => void;
   #levels: Level[] = [];
   /** The nesting depth within a value that the parser skips or buffers as a whole; 0 outside such a value. */
   #depth = 0;
@@ -45,11 +45,11 @@ export class JsonPicker {
   #closed = 0;
   #at = 0;
   #recordStart = 0;
-  #values = new Map<string, PickedValue[]>();
+  #values = new Map<string, ExtractedJsonValue[]>();
   #bytesLeft = maxKept;
   #isCut = false;
 
-  constructor(paths: readonly string[], take: (record: PickedRecord) => void) {
+  constructor(paths: readonly string[], take: (record: ExtractedJsonRecord) => void) {
     this.#root = buildWantedPathTree(paths);
     this.#take = take;
   }
@@ -213,7 +213,7 @@ export class JsonPicker {
     this.#note(kept.path, { value: kept.value(), start: kept.start, end: this.#at + end });
   }
 
-  #note(path: string, picked: PickedValue): void {
+  #note(path: string, picked: ExtractedJsonValue): void {
     const values = this.#values.get(path);
     if (values === undefined) this.#values.set(path, [picked]);
     else if (values.length < maxValues) values.push(picked);

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
 import { gatewayPort } from "../src/domain/door-port.ts";
 import { attachToSocket } from "../src/wire/attach.ts";
-import { controlSocketPath, gatewayPaths, serverSocketPath } from "./places.ts";
+import { controlSocketPath, gatewayPaths, sandboxSocketPath } from "./places.ts";
 import { runGateway } from "./serve.ts";
 
 const [command, ...args] = process.argv.slice(2);
@@ -17,7 +17,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
     const stopped = new AbortController();
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
     const addresses = args.map((transport) =>
-      transport === "socket" ? { socket: serverSocketPath(gatewayPaths) } : { port: gatewayPort },
+      transport === "socket" ? { socket: sandboxSocketPath(gatewayPaths) } : { port: gatewayPort },
     );
     await runGateway({
       paths: gatewayPaths,
@@ -45,7 +45,7 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   /** Checks that the gateway's Unix socket accepts connections from a sandbox. */
   knock: () =>
     new Promise((resolve) => {
-      const socket = connect(serverSocketPath(gatewayPaths));
+      const socket = connect(sandboxSocketPath(gatewayPaths));
       socket.once("connect", () => {
         process.stdout.write("open\n");
         socket.destroy();

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { waitUntilDrained } from "../src/wire/drained.ts";
 import { sendErrorAnswer } from "./answers.ts";
-import { decompressAnswer } from "./plain-answer.ts";
+import { decompressModelAnswer } from "./plain-answer.ts";
 import { createSecretScrubber, scrubSecrets } from "./scrubber.ts";
 import type { ReportedUsage, UsageReader } from "./usage-reader.ts";
 
 /** The result of forwarding a model API's answer to the client. */
-export interface ForwardedAnswer {
+export interface ForwardedModelAnswer {
   /** The HTTP status of the model API's answer; 0 if there was no answer. */
   readonly status: number;
   readonly bytes: number;
@@ -43,13 +43,13 @@ const droppedHeaders: ReadonlySet<string> = new Set([
  * Streams a model API's answer to the client with back-pressure. Overwrites secrets in the answer and
  * extracts its usage.
  */
-export async function forwardAnswer(
+export async function forwardModelAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
   { secrets, reader, abandoned }: ForwardAnswerOptions,
-): Promise<ForwardedAnswer> {
+): Promise<ForwardedModelAnswer> {
   const status = answer.statusCode ?? 502;
-  const pieces = decompressAnswer(answer);
+  const pieces = decompressModelAnswer(answer);
   if (pieces === null) {
     answer.destroy();
     sendErrorAnswer(response, {

@@ -1,5 +1,5 @@
 /** A value that the parser found at a wanted path of a JSON text. */
-export interface PickedValue {
+export interface ExtractedJsonValue {
   /**
    * The parsed value. Undefined if the value is too long or invalid, or if the path ends in `?` and so asks
    * only whether a value exists.
@@ -14,9 +14,9 @@ export interface PickedValue {
  * The values found in one object, by wanted path. The object is a whole JSON text or an element of a
  * top-level array.
  */
-export interface PickedRecord {
+export interface ExtractedJsonRecord {
   readonly start: number;
-  readonly values: ReadonlyMap<string, readonly PickedValue[]>;
+  readonly values: ReadonlyMap<string, readonly ExtractedJsonValue[]>;
   /** Whether values are missing because they would exceed the memory limit. */
   readonly isCut: boolean;
 }
@@ -61,11 +61,11 @@ function interestOf(
  * Returns the value at a path of a record. If a JSON key occurs twice, returns the last value, as
  * `JSON.parse` does.
  */
-export function findPickedValue(record: PickedRecord, path: string): unknown {
+export function findExtractedValue(record: ExtractedJsonRecord, path: string): unknown {
   return record.values.get(path)?.at(-1)?.value;
 }
 
-export function findPickedValues(record: PickedRecord, path: string): readonly unknown[] {
+export function findExtractedValues(record: ExtractedJsonRecord, path: string): readonly unknown[] {
   return (record.values.get(path) ?? []).map(({ value }) => value);
 }
 
@@ -73,6 +73,6 @@ export function findPickedValues(record: PickedRecord, path: string): readonly u
  * Whether a record has a value other than null at the given path. Includes a value that was too long to
  * extract.
  */
-export function hasPickedValue(record: PickedRecord, path: string): boolean {
+export function hasExtractedValue(record: ExtractedJsonRecord, path: string): boolean {
   return (record.values.get(path) ?? []).some(({ value }) => value !== null);
 }

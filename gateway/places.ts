@@ -17,4 +17,4 @@ export const journalPath = ({ own }: GatewayPaths): string => join(own, "journal
 /** Returns the path of the Unix socket on which the gateway receives the host's messages. */
 export const controlSocketPath = ({ own }: GatewayPaths): string => join(own, "control.sock");
 /** Returns the path of the Unix socket through which sandboxes without a network reach the gateway. */
-export const serverSocketPath = ({ shared }: GatewayPaths): string => join(shared, "door.sock");
+export const sandboxSocketPath = ({ shared }: GatewayPaths): string => join(shared, "door.sock");

@@ -6,7 +6,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
  * Returns the decompressed body of an API's answer; null if the encoding is unknown or the body has several
  * encodings.
  */
-export function decompressAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
+export function decompressModelAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
   const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
   const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
   if (!isFramed || more.length > 0) return null;

@@ -19,7 +19,7 @@ export type RequestBody =
   | { readonly kind: "torn" };
 
 /** Reads a request's whole body into memory, and counts the body against the gateway's buffer budget. */
-export async function readBody(request: IncomingMessage, lease: BufferLease): Promise<RequestBody> {
+export async function readRequestBody(request: IncomingMessage, lease: BufferLease): Promise<RequestBody> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {

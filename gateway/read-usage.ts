@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import type { PickedRecord } from "./picked-values.ts";
+import type { ExtractedJsonRecord } from "./picked-values.ts";
 
 /** The model and the token counts that a model API reported in its answer to a call. */
 export interface ReportedUsage {
@@ -19,7 +19,7 @@ export interface ReportedUsage {
 export interface UsageRecordReader {
   /** The JSON paths of the values that the reader needs from each record. */
   readonly paths: readonly string[];
-  take(record: PickedRecord): void;
+  take(record: ExtractedJsonRecord): void;
   /** Called when the event `[DONE]` ends the stream. */
   done(): void;
   /**

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { bufferFullAnswer, sendErrorAnswer } from "./answers.ts";
 import type { BufferLease } from "./body-room.ts";
-import { readBody } from "./read-body.ts";
+import { readRequestBody } from "./read-body.ts";
 
 /**
  * Receives the body of a client's request. Returns null if the gateway has already refused the request with
  * an error, or the client has disconnected.
  */
-export async function receiveBody(
+export async function receiveModelCallBody(
   request: IncomingMessage,
   response: ServerResponse,
   lease: BufferLease,
 ): Promise<Buffer | null> {
-  const body = await readBody(request, lease);
+  const body = await readRequestBody(request, lease);
   switch (body.kind) {
     case "whole":
       if (request.method === "POST" || body.bytes.length === 0) return body.bytes;

@@ -5,7 +5,7 @@ import type { Journal } from "./journal.ts";
  * Writes to the gateway's journal which requests the gateway refused. Merges repeated refusals into one
  * entry, so that a client cannot fill the disk with them.
  */
-export interface RefusalJournal extends Disposable {
+export interface RefusedRequestJournal extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
 
@@ -28,10 +28,10 @@ const maxWhatLength = 200;
  * Starts to journal refusals. The first refusal of a worker, target and reason gets a journal entry at once;
  * every ten seconds, one more entry counts its repetitions.
  */
-export function openRefusalJournal(
+export function openRefusedRequestJournal(
   journal: Pick<Journal, "append">,
   complain: (line: string) => void,
-): RefusalJournal {
+): RefusedRequestJournal {
   let seen = new Map<string, Repeated>();
   const journalOne = ({ worker, what, why, times }: Repeated): void => {
     journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {

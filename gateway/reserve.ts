@@ -5,9 +5,9 @@ import {
   type ParsedModelRequest,
   parseModelRequest,
 } from "./asked-for.ts";
-import { decodeBody, maxBodyLength } from "./decode-body.ts";
-import { JsonPicker } from "./json-picker.ts";
-import { findPickedValues, type PickedRecord, type PickedValue } from "./picked-values.ts";
+import { decompressRequestBody, maxDecompressedBodyBytes } from "./decode-body.ts";
+import { JsonValueExtractor } from "./json-picker.ts";
+import { type ExtractedJsonRecord, type ExtractedJsonValue, findExtractedValues } from "./picked-values.ts";
 import { readOwnMember, zeroTokenCounts } from "./read-usage.ts";
 import {
   findModelNameInPath,
@@ -17,7 +17,7 @@ import {
 } from "./request-paths.ts";
 
 /** The maximum usage of a call to a model, as estimated before the call. */
-export interface UsageEstimate {
+export interface ModelCallUsageEstimate {
   readonly model: string | null;
   readonly counts: TokenCounts;
 }
@@ -40,18 +40,19 @@ const assumedCompression = 20;
  * Estimates the maximum usage of a call before it is sent. Counts each byte of the request as a token, which
  * also covers the surcharge for writing the prompt to a cache, because most tokens have about four bytes.
  */
-export function estimateUsage(
+export function estimateModelCallUsage(
   api: ModelApiName,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
-): UsageEstimate {
+): ModelCallUsageEstimate {
   if (body.length === 0 || isTokenCountingPath(api, path))
     return { model: findModelNameInPath(path), counts: zeroTokenCounts };
-  const decoded = decodeBody(body, encoding);
+  const decoded = decompressRequestBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // Assumes the maximum size for a decompression bomb, whose size stays unknown: no API reads more than that.
-    const inputTokens = decoded.kind === "too-large" ? maxBodyLength : body.length * assumedCompression;
+    const inputTokens =
+      decoded.kind === "too-large" ? maxDecompressedBodyBytes : body.length * assumedCompression;
     return estimateOf(findModelNameInPath(path), inputTokens, unknownRequest(api));
   }
   const record = readRequest(api, decoded.bytes);
@@ -61,7 +62,11 @@ export function estimateUsage(
   return estimateOf(findModelNameInPath(path) ?? request.model, decoded.bytes.length, request);
 }
 
-function estimateOf(model: string | null, bytes: number, request: ParsedModelRequest): UsageEstimate {
+function estimateOf(
+  model: string | null,
+  bytes: number,
+  request: ParsedModelRequest,
+): ModelCallUsageEstimate {
   const stored = request.readsStored ? maxPromptTokens : request.pictures * maxPictureTokens;
   const fetched = request.hasTools ? maxToolTokens : 0;
   const times = request.mayCompact ? 2 : 1;
@@ -84,7 +89,7 @@ const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, pric
  * The request body that the gateway forwards to the API. If the gateway changed the body, the body is
  * uncompressed.
  */
-export interface ForwardedBody {
+export interface ForwardedRequestBody {
   readonly body: Uint8Array;
   readonly isChanged: boolean;
 }
@@ -98,13 +103,13 @@ export function addIncludeUsage(
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
-): ForwardedBody {
+): ForwardedRequestBody {
   const same = { body, isChanged: false };
   if (api !== "openai" || !isCompletionsPath(path)) return same;
-  const decoded = decodeBody(body, encoding);
+  const decoded = decompressRequestBody(body, encoding);
   const record = decoded.kind === "decoded" ? readRequest(api, decoded.bytes) : null;
   if (decoded.kind !== "decoded" || record === null) return same;
-  const isStream = findPickedValues(record, "stream").includes(true);
+  const isStream = findExtractedValues(record, "stream").includes(true);
   const options = record.values.get("stream_options") ?? [];
   const isAsked =
     options.length > 0 && options.every(({ value }) => readOwnMember(value, "include_usage") === true);
@@ -118,8 +123,8 @@ export function addIncludeUsage(
  */
 function withOptions(
   bytes: Uint8Array,
-  { start }: PickedRecord,
-  options: readonly PickedValue[],
+  { start }: ExtractedJsonRecord,
+  options: readonly ExtractedJsonValue[],
 ): Uint8Array {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -141,9 +146,9 @@ function withOptions(
  * Reads the values at `modelRequestJsonPaths` from a request body. Returns null unless the body is one
  * complete JSON object.
  */
-function readRequest(api: ModelApiName, bytes: Uint8Array): PickedRecord | null {
-  const records: PickedRecord[] = [];
-  const picker = new JsonPicker(modelRequestJsonPaths[api], (record) => {
+function readRequest(api: ModelApiName, bytes: Uint8Array): ExtractedJsonRecord | null {
+  const records: ExtractedJsonRecord[] = [];
+  const picker = new JsonValueExtractor(modelRequestJsonPaths[api], (record) => {
     if (records.length < 2) records.push(record);
   });
   picker.add(bytes);

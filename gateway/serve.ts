@@ -9,7 +9,7 @@ import { SpendingLedger } from "./ledger.ts";
 import { createRateLimitTracker } from "./limits.ts";
 import { createSubscriptionLogins } from "./logins.ts";
 import { controlSocketPath, type GatewayPaths, journalPath } from "./places.ts";
-import { openRefusalJournal } from "./refusals.ts";
+import { openRefusedRequestJournal } from "./refusals.ts";
 
 export interface RunGatewayDeps {
   readonly paths: GatewayPaths;
@@ -68,7 +68,7 @@ export async function runGateway({
       },
     }),
   );
-  const refusals = stack.use(openRefusalJournal(journal, complain));
+  const refusals = stack.use(openRefusedRequestJournal(journal, complain));
   const deps = {
     ...{ admitted, ledger, journal, logins, refusals, now, complain, connect },
     limits: createRateLimitTracker(now),

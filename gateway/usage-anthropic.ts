@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { findPickedValue, hasPickedValue, type PickedRecord } from "./picked-values.ts";
+import { type ExtractedJsonRecord, findExtractedValue, hasExtractedValue } from "./picked-values.ts";
 import {
   hasAnyMember,
   maxTokenCounts,
@@ -26,25 +26,25 @@ export function anthropicReader(): UsageRecordReader {
   let isWholeMessage = false;
   let isUncertain = false;
 
-  const add = (record: PickedRecord, path: string): void => {
-    if (!hasPickedValue(record, path)) return;
-    const reported = countsOf(findPickedValue(record, path), model);
+  const add = (record: ExtractedJsonRecord, path: string): void => {
+    if (!hasExtractedValue(record, path)) return;
+    const reported = countsOf(findExtractedValue(record, path), model);
     isUncertain ||= reported === null;
     counts = maxTokenCounts(counts, reported);
   };
   return {
     paths: ["type", "model", "usage", "message.model", "message.usage"],
-    take(record: PickedRecord) {
-      const type = findPickedValue(record, "type");
+    take(record: ExtractedJsonRecord) {
+      const type = findExtractedValue(record, "type");
       model =
-        toValidModelName(findPickedValue(record, "message.model")) ??
-        toValidModelName(findPickedValue(record, "model")) ??
+        toValidModelName(findExtractedValue(record, "message.model")) ??
+        toValidModelName(findExtractedValue(record, "model")) ??
         model;
       if (type === "message_start") {
         progress = "begun";
         add(record, "message.usage");
       } else if (type === "message_delta") {
-        if (progress === "begun" && hasPickedValue(record, "usage")) progress = "told";
+        if (progress === "begun" && hasExtractedValue(record, "usage")) progress = "told";
         add(record, "usage");
       } else if (type === "message_stop") {
         if (progress === "told") progress = "stopped";

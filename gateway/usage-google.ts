@@ -1,5 +1,10 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
+import {
+  type ExtractedJsonRecord,
+  findExtractedValue,
+  findExtractedValues,
+  hasExtractedValue,
+} from "./picked-values.ts";
 import {
   hasAnyMember,
   type ReportedUsage,
@@ -37,20 +42,20 @@ export function googleReader(): UsageRecordReader {
   let isReported = false;
   let searches = 0;
 
-  const takePart = (record: PickedRecord, before: string): void => {
-    const at = (path: string): unknown => findPickedValue(record, before + path);
+  const takePart = (record: ExtractedJsonRecord, before: string): void => {
+    const at = (path: string): unknown => findExtractedValue(record, before + path);
     model = toValidModelName(at("modelVersion")) ?? model;
     const queries = at("candidates.*.groundingMetadata.webSearchQueries");
     if (Array.isArray(queries)) searches = Math.max(searches, queries.length);
-    const candidates = findPickedValues(record, `${before}candidates.*?`).length;
-    const reasons = findPickedValues(record, `${before}candidates.*.finishReason`);
+    const candidates = findExtractedValues(record, `${before}candidates.*?`).length;
+    const reasons = findExtractedValues(record, `${before}candidates.*.finishReason`);
     if (candidates > 0) {
       hasBegun = true;
       isFinished = reasons.filter((reason) => typeof reason === "string").length >= candidates;
       isReported = false;
     }
     if (typeof at("promptFeedback.blockReason") === "string") isFinished = true;
-    if (!hasPickedValue(record, `${before}usageMetadata`)) return;
+    if (!hasExtractedValue(record, `${before}usageMetadata`)) return;
     const now = reportedIn(at("usageMetadata"));
     isReported = now !== null;
     isUncertain ||= !isReported;
@@ -61,7 +66,7 @@ export function googleReader(): UsageRecordReader {
     take(record) {
       takePart(record, "");
       takePart(record, "response.");
-      hasFailed ||= hasPickedValue(record, "error");
+      hasFailed ||= hasExtractedValue(record, "error");
     },
     done() {},
     result(isWhole): ReportedUsage {

@@ -1,5 +1,10 @@
 import type { TokenCounts } from "../src/domain/spending.ts";
-import { findPickedValue, findPickedValues, hasPickedValue, type PickedRecord } from "./picked-values.ts";
+import {
+  type ExtractedJsonRecord,
+  findExtractedValue,
+  findExtractedValues,
+  hasExtractedValue,
+} from "./picked-values.ts";
 import {
   hasAnyMember,
   type ReportedUsage,
@@ -40,12 +45,12 @@ export function openaiReader(): UsageRecordReader {
   let hasFailed = false;
   let isUncertain = false;
 
-  const add = (record: PickedRecord, before: string): void => {
-    const used = findPickedValues(record, `${before}output.*.type`);
+  const add = (record: ExtractedJsonRecord, before: string): void => {
+    const used = findExtractedValues(record, `${before}output.*.type`);
     hasBegun ||= used.length > 0;
-    if (!hasPickedValue(record, `${before}usage`)) return;
-    const factor = openaiPriceFactor(findPickedValue(record, `${before}service_tier`), model);
-    const reported = countsOf(findPickedValue(record, `${before}usage`), factor, used);
+    if (!hasExtractedValue(record, `${before}usage`)) return;
+    const factor = openaiPriceFactor(findExtractedValue(record, `${before}service_tier`), model);
+    const reported = countsOf(findExtractedValue(record, `${before}usage`), factor, used);
     isUncertain ||= reported === null;
     counts = reported ?? counts;
     // A failed call that reports its usage counts as complete, since its cost is known.
@@ -59,21 +64,21 @@ export function openaiReader(): UsageRecordReader {
       ),
     ],
     take(record) {
-      const type = findPickedValue(record, "type");
-      const object = findPickedValue(record, "object");
+      const type = findExtractedValue(record, "type");
+      const object = findExtractedValue(record, "object");
       const isChat = record.values.has("choices.*?");
-      const named = findPickedValue(record, "response.model") ?? findPickedValue(record, "model");
+      const named = findExtractedValue(record, "response.model") ?? findExtractedValue(record, "model");
       model = toValidModelName(named) ?? model;
-      hasFailed ||= type === "error" || type === "response.failed" || hasPickedValue(record, "error");
+      hasFailed ||= type === "error" || type === "response.failed" || hasExtractedValue(record, "error");
       hasBegun ||= isChat || (typeof type === "string" && partOfAnswer.test(type));
       add(record, "");
       add(record, "response.");
       // In a chat stream, the piece with the usage is the last one and has no choices.
-      const isSums = object === "chat.completion.chunk" && !isChat && hasPickedValue(record, "usage");
+      const isSums = object === "chat.completion.chunk" && !isChat && hasExtractedValue(record, "usage");
       isLast ||= lastEvents.has(type) || isSums;
       // A background response is not over when its first answer ends, because it still runs then.
       isOver =
-        type === undefined && (object !== "response" || lastStates.has(findPickedValue(record, "status")));
+        type === undefined && (object !== "response" || lastStates.has(findExtractedValue(record, "status")));
     },
     done() {
       isLast = true;

@@ -1,5 +1,5 @@
 import { ServerSentEventParser } from "./event-cutter.ts";
-import { JsonPicker } from "./json-picker.ts";
+import { JsonValueExtractor } from "./json-picker.ts";
 import type { ReportedUsage, UsageRecordReader } from "./read-usage.ts";
 import { anthropicReader } from "./usage-anthropic.ts";
 import { googleReader } from "./usage-google.ts";
@@ -24,20 +24,20 @@ const readers: Readonly<Record<"anthropic" | "openai" | "google", () => UsageRec
 
 export function createUsageReader(api: "anthropic" | "openai" | "google", contentType: string): UsageReader {
   const reader = readers[api]();
-  const picker = new JsonPicker(reader.paths, (record) => reader.take(record));
+  const picker = new JsonValueExtractor(reader.paths, (record) => reader.take(record));
   const type = contentType.toLowerCase();
   if (type.includes("event-stream")) return eventReader(reader, picker);
   if (type.includes("json")) return textReader(reader, picker);
   return unknownReader(reader, picker);
 }
 
-function textReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
+function textReader(reader: UsageRecordReader, picker: JsonValueExtractor): UsageReader {
   return { add: (bytes) => picker.add(bytes), end: () => reader.result(picker.end()) };
 }
 
 const doneWord = "[DONE]";
 
-function eventReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
+function eventReader(reader: UsageRecordReader, picker: JsonValueExtractor): UsageReader {
   let beginning = "";
   const cutter = new ServerSentEventParser({
     data(bytes) {
@@ -63,7 +63,7 @@ function eventReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader
  * Reads an answer of unknown content type as JSON if it begins with a bracket or brace, and otherwise as a
  * stream of events.
  */
-function unknownReader(reader: UsageRecordReader, picker: JsonPicker): UsageReader {
+function unknownReader(reader: UsageRecordReader, picker: JsonValueExtractor): UsageReader {
   let chosen: UsageReader | null = null;
   return {
     add(bytes) {

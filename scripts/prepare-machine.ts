@@ -1,4 +1,4 @@
-import { findProgram, installPackages, missingPackages } from "../src/host/engine-packages.ts";
+import { findMissingEnginePackages, findProgram, installPackages } from "../src/host/engine-packages.ts";
 import { readMachineFacts } from "../src/host/machine.ts";
 
 /** The programs that tests use, each with its Debian package. */
@@ -12,7 +12,7 @@ export async function prepareMachine(): Promise<void> {
   if (!isRoot || (system !== "debian" && system !== "ubuntu")) return;
   const missing = (await missingTools()).flatMap((name) => tools[name] ?? []);
   const packages = [
-    ...(await missingPackages(process.env)),
+    ...(await findMissingEnginePackages(process.env)),
     ...(missing.length > 0 ? [...missing, ...modules] : []),
   ];
   if (packages.length === 0) return;
@@ -25,7 +25,7 @@ export async function engineProblem(): Promise<string | null> {
   const { system, isRoot } = await readMachineFacts();
   if (process.platform !== "linux") return `a private engine needs Linux, this is ${system}`;
   if (!isRoot) return "a private engine needs root";
-  const missing = await missingPackages(process.env);
+  const missing = await findMissingEnginePackages(process.env);
   return missing.length === 0 ? null : `${missing.join(", ")} cannot be installed by apt on ${system}`;
 }
 

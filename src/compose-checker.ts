@@ -1,7 +1,7 @@
 import type { OwnerOperationsDeps } from "./compose-owner.ts";
 import type { RanCheck } from "./domain/generated/merge.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
-import { checkContainerName } from "./domain/worker-names.ts";
+import { nameOfCheckContainer } from "./domain/worker-names.ts";
 import type { CommitReader } from "./ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
 import type { WorkRepository } from "./ports/work-repository.ts";
@@ -61,7 +61,7 @@ export async function openCommitChecker(
     let place = 1;
     while (taken.has(place)) place += 1;
     taken.add(place);
-    const name = checkContainerName({ projectId: project.id, swarmId, place });
+    const name = nameOfCheckContainer({ projectId: project.id, swarmId, place });
     try {
       return await checkCommit(run, { name, commit, commands, limitMs: checkLimitMs }, ending);
     } finally {

@@ -6,7 +6,7 @@ import type { WorkerTask } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import type { Repository } from "./host/find-repository.ts";
-import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./host/user-folders.ts";
 import type { ContainerNetwork } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
@@ -20,7 +20,7 @@ import type { SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 const maxTimerMs = 2 ** 31 - 1;
 
 export interface NetworkAccessDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folders: UserFolders;
   readonly clock: () => Date;
   readonly repository: () => Promise<Repository>;
@@ -63,7 +63,7 @@ export async function openSwarmNetworkAccess(
 ): Promise<SwarmNetworkAccess> {
   const { settings, network, access } = context;
   const gateway = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
-  const { openNetworkAccess: withoutGateway } = await import("./swarm/doors.ts");
+  const { openNetworkAccessWithoutGateway: withoutGateway } = await import("./swarm/doors.ts");
   const networkAccess = gateway ?? withoutGateway(network, ({ request }) => access.credentials(request));
   const time = settings.swarmBudgetTime;
   const timeUp = new AbortController();

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { SwarmError } from "./domain/errors.ts";
 import { once } from "./domain/once.ts";
 import { type ExplainedSetting, settingsWithoutOrigins } from "./domain/settings.ts";
-import type { Environment } from "./host/user-folders.ts";
+import type { EnvironmentVariables } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { ContainerPauseLock } from "./ports/pause-gate.ts";
@@ -18,7 +18,7 @@ export interface EngineAccess {
 }
 
 export interface EngineAccessDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly stateFolder: string;
   readonly lockAt: (file: string) => Promise<Lock>;
   readonly gateAt: (folder: string) => Promise<ContainerPauseLock>;
@@ -63,7 +63,7 @@ export function createEngineAccess({ env, stateFolder, lockAt, gateAt }: EngineA
 }
 
 export interface EngineSearchDeps extends EngineAccess {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly home: string;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
 }

@@ -49,11 +49,11 @@ export async function buildOwnerServices(
     { systemClockAndRandom },
     { readArchive },
     { packFiles },
-    { findMessageProblem },
+    { findAdapterMessageProblem },
     { workRepository },
     { createCommitReader },
     { createGit },
-    { readScript },
+    { readAgentScript },
     { proofFiles },
     { isProofReport },
   ] = await Promise.all([
@@ -112,7 +112,7 @@ export async function buildOwnerServices(
         containers,
         swarmId,
         timing: systemClockAndRandom,
-        findProblem: findMessageProblem,
+        findProblem: findAdapterMessageProblem,
         crashPoint: deps.crashPoint,
       },
       readArchive: (archive, limits) => readArchive(archive, { limits }),
@@ -125,7 +125,7 @@ export async function buildOwnerServices(
         ]),
     }),
     read: async () => (await deps.stateStore()).read(),
-    readScript: (path) => readScript(join(root, ".aimi"), path),
+    readScript: (path) => readAgentScript(join(root, ".aimi"), path),
     async addToLedger({ task }, outcome) {
       // The ledger's key is the checksum of the task file, so a task without a file has no entry.
       if (task.sha256 === null) return;

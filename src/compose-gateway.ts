@@ -9,12 +9,12 @@ import type { Mirror, ModelEndpoint } from "./domain/generated/gateway.ts";
 import type { ContainerRecord } from "./domain/generated/swarm-state.ts";
 import { nonSecretVariablesOf, planEndpoints } from "./domain/model-endpoints.ts";
 import { withDefaultPrices } from "./domain/model-prices.ts";
-import { agentOf, type WorkerTask } from "./domain/plan.ts";
+import { agentOfTask, type WorkerTask } from "./domain/plan.ts";
 import { planMirrors } from "./domain/plan-mirrors.ts";
 import type { Settings } from "./domain/settings.ts";
 import { workerSlug } from "./domain/slug.ts";
 import { defaultSubnets, isSubnetRange } from "./domain/worker-subnets.ts";
-import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./host/user-folders.ts";
 import type { ConnectedEngine } from "./ports/engine.ts";
 import type { GatewayDeps, WorkerToAdmit } from "./swarm/gateway/gateway-deps.ts";
 import type { SwarmGateway } from "./swarm/gateway/keep-gateway.ts";
@@ -34,7 +34,7 @@ export interface SwarmGatewayDeps
     | "clock"
     | "signal"
   > {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folders: UserFolders;
   readonly engine: ConnectedEngine;
   readonly runtimes: readonly string[];
@@ -62,7 +62,7 @@ export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<Swarm
     { readLocalRoutes },
     { findGatewayMessageProblem },
     { superviseGateway },
-    { pauseForRateLimit },
+    { pauseWorkerForRateLimit },
   ] = await Promise.all([
     import("./acp/hold-gateway.ts"),
     import("./acp/request-files.ts"),
@@ -102,12 +102,12 @@ export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<Swarm
       const budget = { usd: metadata.budgetUsd ?? settings.budgetUsd, tokens: settings.budgetTokens };
       return { allow: hosts, mirrors, budget };
     },
-    agentOf: (task) => agentOf(task, settings),
+    agentOf: (task) => agentOfTask(task, settings),
     environment: (agent, access) => ({
       ...nonSecretVariablesOf(agent, env),
       ...gatewayEnvironment(agent, access),
     }),
-    pause: (name, until) => pauseForRateLimit({ ...parts, containers }, name, until),
+    pause: (name, until) => pauseWorkerForRateLimit({ ...parts, containers }, name, until),
     storeLogin: secrets.storeLogin,
     range: subnetRange(env),
   });
@@ -131,7 +131,7 @@ async function findWorkersAtWork(
   return found;
 }
 
-function subnetRange(env: Environment): string {
+function subnetRange(env: EnvironmentVariables): string {
   const range = env["SWARM_SUBNETS"] ?? defaultSubnets;
   const expected = "a range of private IP addresses such as 10.214.0.0/16";
   if (!isSubnetRange(range))
@@ -151,7 +151,7 @@ async function secretReader({ env, folders, settings, onWarning }: SwarmGatewayD
   const [
     { readSecret },
     { createSecretProgramRunner },
-    { resolveEndpoint, resolveEndpointHeaders },
+    { resolveModelEndpoint, resolveEndpointHeaders },
     { writeRenewedLogin },
   ] = await Promise.all([
     import("./host/read-secret.ts"),
@@ -173,7 +173,7 @@ async function secretReader({ env, folders, settings, onWarning }: SwarmGatewayD
     async endpoints(plans) {
       const resolved: ModelEndpoint[] = [];
       // Resolves one endpoint after another, because the program that provides a secret may ask the user.
-      for (const plan of plans) resolved.push(await resolveEndpoint(plan, read));
+      for (const plan of plans) resolved.push(await resolveModelEndpoint(plan, read));
       return resolved;
     },
     async mirrors() {

@@ -1,5 +1,5 @@
 import { SwarmError } from "./domain/errors.ts";
-import type { Environment } from "./host/user-folders.ts";
+import type { EnvironmentVariables } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { ContainerPauseLock } from "./ports/pause-gate.ts";
 
@@ -17,7 +17,7 @@ export function createLockFactory({
   env,
   command,
 }: {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   /**
    * The command line of this process. While this process holds a lock, other processes show the command line
    * to their users to name the holder.

@@ -39,14 +39,14 @@ export interface MergeOperationsDeps
 export function createMergeOperations(deps: MergeOperationsDeps): MergeOperations {
   return {
     async merge({ workers, into, check }, onStep, signal) {
-      const [{ acquireOwnership }, { mergeSwarm }, { workRepository }, { createCommitReader }] =
+      const [{ acquireSwarmOwnership }, { mergeSwarm }, { workRepository }, { createCommitReader }] =
         await Promise.all([
           import("./state/ownership.ts"),
           import("./swarm/merge-swarm.ts"),
           import("./host/work-repository.ts"),
           import("./host/commit-reader.ts"),
         ]);
-      await using _ownership = await acquireOwnership(await deps.ownerLock());
+      await using _ownership = await acquireSwarmOwnership(await deps.ownerLock());
       const state = await deps.state();
       const { root, commonFolder } = await deps.repository();
       const work = workRepository({ commonFolder });
@@ -115,14 +115,14 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
    * itself is already complete.
    */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
-    const [{ openMergeReportFile }, { writeReport }] = await Promise.all([
+    const [{ openMergeReportFile }, { writeSwarmReport }] = await Promise.all([
       import("./host/merge-file.ts"),
       import("./host/write-report.ts"),
     ]);
     try {
       const { root } = await deps.repository();
       await openMergeReportFile(root, async () => true).write(report);
-      await writeReport(root, await deps.summary());
+      await writeSwarmReport(root, await deps.summary());
     } catch (error) {
       onStep(`The merge report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -139,8 +139,8 @@ async function recognisedCheck(
 ): Promise<string | null> {
   const { verify } = await resolveSettings();
   if (verify.length > 0) return verify.map((command) => `(${command})`).join(" && ");
-  const { findTests } = await import("./swarm/find-tests.ts");
-  const tests = await findTests(commits);
+  const { findTestCommand } = await import("./swarm/find-tests.ts");
+  const tests = await findTestCommand(commits);
   return tests.kind === "found" ? tests.command : null;
 }
 

@@ -18,11 +18,11 @@ import {
   haveAllWorkersEnded,
   requireRecord,
   type SwarmState,
-  withReplacedRecord,
+  stateWithReplacedRecord,
 } from "./domain/swarm-state.ts";
 import { chooseSystemCallFilter, describeSystemCallFilter } from "./domain/system-call-filter.ts";
 import { findPendingCommands } from "./domain/wishes.ts";
-import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import { type ContainerEngine, labels } from "./ports/engine.ts";
@@ -35,7 +35,7 @@ import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { SwarmEvent, SwarmOwnerDeps } from "./swarm/swarm-deps.ts";
 
 export interface OwnerOperationsDeps extends OwnerServicesDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folders: UserFolders;
   readonly project: () => Promise<ProjectRef>;
   readonly explainAllSettings: () => Promise<{ readonly settings: readonly ExplainedSetting[] }>;
@@ -75,7 +75,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   async function own(request: OwnerWorkRequest, report: SwarmRunCallbacks): Promise<SwarmState> {
     const { works } = request;
     const [
-      { acquireOwnership },
+      { acquireSwarmOwnership },
       { openOwnerState },
       { beginSwarm, findUnendedWorkers },
       { runOwnerLoop },
@@ -91,7 +91,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
       import("./swarm/retry-workers.ts"),
       import("./swarm/host-room.ts"),
     ]);
-    await using ownership = await acquireOwnership(await deps.ownerLock());
+    await using ownership = await acquireSwarmOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
     const { id: projectId } = await deps.project();
     if (known !== null && !request.force && known.project.id !== projectId)
@@ -156,7 +156,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
     };
     const recordChange =
       (worker: string, changed: (record: ContainerRecord) => ContainerRecord) => (before: SwarmState) =>
-        withReplacedRecord(before, changed(requireRecord(before, worker)));
+        stateWithReplacedRecord(before, changed(requireRecord(before, worker)));
     const change: SwarmOwnerDeps["change"] = async (worker, changed) => {
       await owned.update(recordChange(worker, changed));
     };
@@ -240,14 +240,14 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
    * already ended.
    */
   async function writeSummary(ended: SwarmState, report: SwarmRunCallbacks): Promise<void> {
-    const [{ createReviewOperations }, { writeReport }] = await Promise.all([
+    const [{ createReviewOperations }, { writeSwarmReport }] = await Promise.all([
       import("./compose-review.ts"),
       import("./host/write-report.ts"),
     ]);
     const state = async (): Promise<SwarmState> => ended;
     try {
       const summary = await createReviewOperations({ ...deps, state, findState: state }).summary();
-      await writeReport((await deps.repository()).root, summary);
+      await writeSwarmReport((await deps.repository()).root, summary);
     } catch (error) {
       report.onStep(
         `The summary report cannot be written: ${error instanceof Error ? error.message : String(error)}`,
@@ -348,8 +348,8 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   async function loadTask(path: string): Promise<LoadedTask | null> {
-    const { findTask } = await import("./swarm/load-tasks.ts");
-    return findTask(await deps.taskDeps(), path);
+    const { readAcceptedTask } = await import("./swarm/load-tasks.ts");
+    return readAcceptedTask(await deps.taskDeps(), path);
   }
 
   async function watcher(): Promise<(onChange: () => void, signal: AbortSignal) => void> {

@@ -28,7 +28,7 @@ export function createPluginOperations({ folder, folders, lockAt }: PluginOperat
     path,
 
     async validate() {
-      const [{ claudeProgram }, { replayHook }] = await Promise.all([
+      const [{ claudeProgram }, { testPluginHook }] = await Promise.all([
         import("./host/claude-program.ts"),
         import("./host/installed-plugin.ts"),
       ]);
@@ -38,7 +38,7 @@ export function createPluginOperations({ folder, folders, lockAt }: PluginOperat
       return {
         folder: made,
         claude: checked && { valid: checked.exitCode === 0, output: checked.output },
-        hook: await replayHook(made, { cwd: folder, isEnabled: true }),
+        hook: await testPluginHook(made, { cwd: folder, isEnabled: true }),
       };
     },
 

@@ -18,20 +18,21 @@ export function createSwarmProver(
   signal: AbortSignal,
 ): NonNullable<SwarmOwnerDeps["prove"]> {
   const prover = once(async () => {
-    const [{ createWorkProver }, { proofFiles }, { findTests }, { root }, runChecks] = await Promise.all([
-      import("./swarm/prove-work.ts"),
-      import("./host/proof-files.ts"),
-      import("./swarm/find-tests.ts"),
-      deps.repository(),
-      openCommitChecker(deps, swarm, signal),
-    ]);
+    const [{ createWorkerResultProver }, { proofFiles }, { findTestCommand }, { root }, runChecks] =
+      await Promise.all([
+        import("./swarm/prove-work.ts"),
+        import("./host/proof-files.ts"),
+        import("./swarm/find-tests.ts"),
+        deps.repository(),
+        openCommitChecker(deps, swarm, signal),
+      ]);
     // A prover only writes proof files and never reads them, so it needs no validator.
     const files = proofFiles({ root, swarmId: swarm.state.swarmId }, async () => true);
-    return createWorkProver({
+    return createWorkerResultProver({
       ...files,
       ...{ work: swarm.work, runChecks, crashPoint: deps.crashPoint, clock: deps.clock },
       testCommand: once(async () => {
-        const tests = await findTests(swarm.commits);
+        const tests = await findTestCommand(swarm.commits);
         return tests.kind === "found" ? tests.command : null;
       }),
     });

@@ -33,8 +33,8 @@ export interface ReviewOperationsDeps {
  */
 export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperations {
   const readTask = async (path: string): Promise<TaskFile | null> => {
-    const { findTask } = await import("./swarm/load-tasks.ts");
-    return (await findTask(await deps.taskDeps(), path))?.taskFile ?? null;
+    const { readAcceptedTask } = await import("./swarm/load-tasks.ts");
+    return (await readAcceptedTask(await deps.taskDeps(), path))?.taskFile ?? null;
   };
 
   const isOwned = async (): Promise<boolean> => {
@@ -103,12 +103,13 @@ export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperat
   };
 
   async function summary(): Promise<SwarmSummary> {
-    const [{ summarizeSwarm }, { readStoryFacts }, { findMessageProblem }, { root }] = await Promise.all([
-      import("./swarm/summarize-swarm.ts"),
-      import("./acp/read-story-facts.ts"),
-      import("./schema/find-message-problem.ts"),
-      deps.repository(),
-    ]);
+    const [{ summarizeSwarm }, { readWorkerFactsFromJournals }, { findAdapterMessageProblem }, { root }] =
+      await Promise.all([
+        import("./swarm/summarize-swarm.ts"),
+        import("./acp/read-story-facts.ts"),
+        import("./schema/find-message-problem.ts"),
+        deps.repository(),
+      ]);
     const folder = join(root, ".aimi", "swarms");
     const [{ openMergeReportFile }, { proofFiles }, { isMergeReport, isProofReport }] = await Promise.all([
       import("./host/merge-file.ts"),
@@ -120,7 +121,8 @@ export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperat
         ...{ readTask, isOwned, clock: deps.clock, work: await workRepositoryHere() },
         readProof: (swarmId, slug) => proofFiles({ root, swarmId }, isProofReport).findProof(slug),
         readMerge: (swarmId) => openMergeReportFile(root, isMergeReport).read(swarmId),
-        readFacts: (swarmId, slug) => readStoryFacts(join(folder, swarmId, slug), findMessageProblem),
+        readFacts: (swarmId, slug) =>
+          readWorkerFactsFromJournals(join(folder, swarmId, slug), findAdapterMessageProblem),
       },
       await deps.state(),
     );

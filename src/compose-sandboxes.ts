@@ -11,7 +11,7 @@ import { strongerIsolation } from "./domain/isolation.ts";
 import { once } from "./domain/once.ts";
 import type { Settings } from "./domain/settings.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
-import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
 import type { ContainerLimits } from "./ports/containers.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
@@ -19,7 +19,7 @@ import type { Lock } from "./ports/lock.ts";
 import type { CreateFromSpecDeps, ProjectSandboxDeps } from "./sandbox/project-sandboxes.ts";
 
 export interface SandboxAndImageOperationsDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folder: string;
   readonly folders: UserFolders;
   readonly lockAt: (file: string) => Promise<Lock>;
@@ -138,10 +138,10 @@ export function createSandboxAndImageOperations(
 
       async run({ file, sandbox, onOutput }, signal) {
         const content = await readTask(folder, file);
-        const { runTask } = await import("./sandbox/run-task.ts");
+        const { runTaskInSandbox } = await import("./sandbox/run-task.ts");
         const project = await projectDeps();
         const record = await findSandbox(project, sandbox);
-        return runTask(project, { record, file, content, onOutput }, signal);
+        return runTaskInSandbox(project, { record, file, content, onOutput }, signal);
       },
 
       async exec({ command, sandbox, input, onOutput }, signal) {
@@ -167,8 +167,8 @@ export function createSandboxAndImageOperations(
       },
 
       async copy(words, signal) {
-        const { copyFiles } = await import("./sandbox/copy-files.ts");
-        return copyFiles(await projectDeps(), words, { folder }, signal);
+        const { copyBetweenHostAndSandbox } = await import("./sandbox/copy-files.ts");
+        return copyBetweenHostAndSandbox(await projectDeps(), words, { folder }, signal);
       },
 
       async *logs({ sandbox, follow }, signal) {

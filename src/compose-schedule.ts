@@ -6,10 +6,10 @@ import type { ProjectRef } from "./domain/generated/swarm-state.ts";
 import { crontabLine, findCrontabLines, replaceCrontabLine } from "./domain/night-schedule.ts";
 import { once } from "./domain/once.ts";
 import type { Repository } from "./host/find-repository.ts";
-import type { Environment } from "./host/user-folders.ts";
+import type { EnvironmentVariables } from "./host/user-folders.ts";
 
 export interface ScheduleOperationsDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly repository: () => Promise<Repository>;
   readonly project: () => Promise<ProjectRef>;
 }

@@ -4,12 +4,12 @@ import { once } from "./domain/once.ts";
 import type { Settings, SettingsFile } from "./domain/settings.ts";
 import { settingsFromEnvironment } from "./domain/settings-environment.ts";
 import { findRepository } from "./host/find-repository.ts";
-import type { Environment, UserFolders } from "./host/user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./host/user-folders.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { ResolveSettingsDeps, resolveSettingsWithOrigins } from "./swarm/resolve-settings.ts";
 
 export interface SettingsAccessDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folder: string;
   readonly folders: UserFolders;
   readonly flags: SettingsFile;

@@ -9,7 +9,7 @@ import { describeHolder } from "./domain/lock-holder.ts";
 import type { SwarmPlan } from "./domain/plan.ts";
 import type { Settings } from "./domain/settings.ts";
 import { hasUnendedWorkers, haveAllWorkersEnded, type SwarmState } from "./domain/swarm-state.ts";
-import { type OwnerCommand, withoutOwnerCommand } from "./domain/wishes.ts";
+import { type OwnerCommand, stateWithoutOwnerCommand } from "./domain/wishes.ts";
 import type { PlannedWork } from "./swarm/begin-swarm.ts";
 import { refuseEndedTasks } from "./swarm/refuse-ended.ts";
 import { refuseTasksWithoutBase } from "./swarm/refuse-without-base.ts";
@@ -106,15 +106,15 @@ export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperation
           ? [{ of: "swarm", wish: command }]
           : names.map((name) => ({ of: "container", name, wish: command }));
       if (await sendToOwner(commands, signal)) return { by: "owner", state: await readState() };
-      const [{ acquireOwnership }, { steerUnownedSwarm }] = await Promise.all([
+      const [{ acquireSwarmOwnership }, { steerUnownedSwarm }] = await Promise.all([
         import("./state/ownership.ts"),
         import("./swarm/steer-unowned.ts"),
       ]);
-      await using _ownership = await acquireOwnership(await deps.ownerLock());
+      await using _ownership = await acquireSwarmOwnership(await deps.ownerLock());
       const engine = await deps.engine(state.engine?.endpoint ?? null);
       const { containers } = await engine.open();
       const store = await deps.stateStore();
-      await store.update((now) => commands.reduce(withoutOwnerCommand, now));
+      await store.update((now) => commands.reduce(stateWithoutOwnerCommand, now));
       return {
         by: "us",
         state: await steerUnownedSwarm({ store, containers, clock: deps.clock, signal }, command, names),

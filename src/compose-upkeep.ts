@@ -7,7 +7,7 @@ import type { SwarmState } from "./domain/swarm-state.ts";
 import type { Repository } from "./host/find-repository.ts";
 import type { UserFolders } from "./host/user-folders.ts";
 import type { ImageOperations } from "./image/image-operations.ts";
-import type { ContainerEngine, EngineScope } from "./ports/engine.ts";
+import type { ContainerEngine, EngineWorktreeScope } from "./ports/engine.ts";
 import type { Lock } from "./ports/lock.ts";
 import type { PrivateEngine } from "./ports/private-engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
@@ -38,14 +38,14 @@ export interface StatusAndCleanupDeps {
 
 /** Creates the operations that show a swarm's status, wait for changes, and clean up. */
 export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): StatusAndCleanupOperations {
-  const scope = async (): Promise<EngineScope> => ({
+  const scope = async (): Promise<EngineWorktreeScope> => ({
     projectId: (await deps.project()).id,
     worktree: (await deps.repository()).worktree,
   });
 
   const hold = async (): Promise<AsyncDisposable> => {
-    const { acquireOwnership } = await import("./state/ownership.ts");
-    return acquireOwnership(await deps.ownerLock());
+    const { acquireSwarmOwnership } = await import("./state/ownership.ts");
+    return acquireSwarmOwnership(await deps.ownerLock());
   };
 
   return {
@@ -80,13 +80,13 @@ export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): St
 
     async cleanup(request, onStep, signal) {
       await using _held = request.dryRun ? null : await hold();
-      const { cleanUp } = await import("./swarm/clean-up.ts");
+      const { cleanUpContainersAndVolumes } = await import("./swarm/clean-up.ts");
       const state = await deps.findState();
       const { workers, all, discard, everything, dryRun } = request;
       const only = workers.length === 0 ? null : namesOf(state, workers);
       const engine = await engineFor(state, request);
       const options = { state, only, discard, dryRun, withFiles: all || everything, scope: await scope() };
-      const done = await cleanUp(await cleanUpDeps(engine), options, onStep, signal);
+      const done = await cleanUpContainersAndVolumes(await cleanUpDeps(engine), options, onStep, signal);
       if (!everything) return done;
       const countRemoved = (kind: string): number =>
         dryRun ? done.removed.filter((thing) => thing.kind === kind).length : 0;
@@ -173,14 +173,14 @@ export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): St
     engine: ContainerEngine | null,
     signal: AbortSignal,
   ): Promise<ClearMachineDeps> {
-    const [{ openStateFolder }, { countEngineContent }] = await Promise.all([
+    const [{ openStateFolder }, { countContainersAndVolumes }] = await Promise.all([
       import("./host/state-folder.ts"),
       import("./docker/engine-content.ts"),
     ]);
     return {
       privateEngine: await deps.privateEngine(),
       stateFolder: openStateFolder(deps.folders.state),
-      contentOf: (endpoint) => countEngineContent(endpoint, signal),
+      contentOf: (endpoint) => countContainersAndVolumes(endpoint, signal),
       async pruneImages(dryRun) {
         if (!engine) return [];
         const pruned = await (await deps.images()).prune({ all: false, own: true, dryRun }, signal);

@@ -5,7 +5,7 @@ import { isTerminalStatus } from "./domain/container-status.ts";
 import { SwarmError } from "./domain/errors.ts";
 import { workerSlug } from "./domain/slug.ts";
 import type { ContainerRecord, SwarmState } from "./domain/swarm-state.ts";
-import type { Environment } from "./host/user-folders.ts";
+import type { EnvironmentVariables } from "./host/user-folders.ts";
 import type { ContainerEngine } from "./ports/engine.ts";
 import type { StateStore } from "./ports/state-store.ts";
 import type { StateFile } from "./state/state-file.ts";
@@ -19,7 +19,7 @@ export interface WatchOperationsDeps extends Omit<ReviewOperationsDeps, "state">
    * null, returns the first engine that answers, or null if none answers.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
 }
 
 /** Creates the operations that observe a running swarm. */
@@ -49,7 +49,7 @@ export function createWatchOperations(deps: WatchOperationsDeps): WatchOperation
     ...createReviewOperations({ ...deps, state }),
 
     async *journals({ worker, attempt, follow }, signal) {
-      const [{ followJournals }, { findMessageProblem }, { root }, { swarmId }] = await Promise.all([
+      const [{ followJournals }, { findAdapterMessageProblem }, { root }, { swarmId }] = await Promise.all([
         import("./acp/follow-journals.ts"),
         import("./schema/find-message-problem.ts"),
         deps.repository(),
@@ -67,7 +67,7 @@ export function createWatchOperations(deps: WatchOperationsDeps): WatchOperation
       };
       const folder = join(root, ".aimi", "swarms", swarmId, worker);
       const watch = follow ? await watcher() : () => {};
-      yield* followJournals({ folder, attempt, isOver, watch }, findMessageProblem, signal);
+      yield* followJournals({ folder, attempt, isOver, watch }, findAdapterMessageProblem, signal);
     },
 
     async *tail(record, { last }, signal) {
@@ -91,8 +91,8 @@ export function createWatchOperations(deps: WatchOperationsDeps): WatchOperation
     },
 
     async runInside(record, request, signal) {
-      const { runAsAgent } = await import("./sandbox/agent-shell.ts");
-      return runAsAgent(await runningWorker(record, signal), request, signal);
+      const { runCommandAsAgentUser } = await import("./sandbox/agent-shell.ts");
+      return runCommandAsAgentUser(await runningWorker(record, signal), request, signal);
     },
   };
 }

@@ -21,7 +21,7 @@ import { type SettingsFile, settingsWithoutOrigins } from "./domain/settings.ts"
 import { slugOfTaskFile, workerSlug } from "./domain/slug.ts";
 import type { SwarmState } from "./domain/swarm-state.ts";
 import { findRepository, type Repository } from "./host/find-repository.ts";
-import { type Environment, userFolders } from "./host/user-folders.ts";
+import { type EnvironmentVariables, userFolders } from "./host/user-folders.ts";
 import type { DocumentParsers } from "./ports/documents.ts";
 import type { Lock } from "./ports/lock.ts";
 import { nullIfStateInvalid, type StateStore } from "./ports/state-store.ts";
@@ -32,7 +32,7 @@ import type { LoadTasksDeps } from "./swarm/load-tasks.ts";
 import type { FileToTrust } from "./swarm/trust-files.ts";
 
 export interface ComposeOptions {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly folder: string;
   /** The command line of this process. Other processes show it to name the holder of a lock. */
   readonly command: string;
@@ -164,7 +164,7 @@ export function compose({
   };
 
   const checkState = async (): Promise<CheckedState> => {
-    const { checkState: check } = await import("./swarm/check-state.ts");
+    const { compareStateWithEngine: check } = await import("./swarm/check-state.ts");
     const scope = { projectId: (await project()).id, worktree: (await repository()).worktree };
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
@@ -271,27 +271,27 @@ export function compose({
     },
 
     async addContainer(container) {
-      const { addContainer } = await import("./swarm/change-state.ts");
+      const { addWorkerRecord } = await import("./swarm/change-state.ts");
       await findState();
-      return addContainer(await changeDeps(), container);
+      return addWorkerRecord(await changeDeps(), container);
     },
 
     async updateContainer(name, change) {
-      const { updateContainer } = await import("./swarm/change-state.ts");
+      const { updateWorkerRecord } = await import("./swarm/change-state.ts");
       await findState();
-      return updateContainer(await changeDeps(), name, change);
+      return updateWorkerRecord(await changeDeps(), name, change);
     },
 
     async removeContainer(name) {
-      const { removeContainer } = await import("./swarm/change-state.ts");
+      const { removeWorkerRecord } = await import("./swarm/change-state.ts");
       await findState();
-      await removeContainer(await changeDeps(), name);
+      await removeWorkerRecord(await changeDeps(), name);
     },
 
     async cleanupState() {
-      const { cleanupState } = await import("./swarm/change-state.ts");
+      const { removeEndedWorkerRecords } = await import("./swarm/change-state.ts");
       await findState();
-      return cleanupState(await changeDeps());
+      return removeEndedWorkerRecords(await changeDeps());
     },
 
     async repairState(rebound) {
@@ -325,14 +325,13 @@ export function compose({
     },
 
     async doctor(onStep, signal) {
-      const [{ diagnoseSetup }, { createGit }, machine, { findCredentialNames }, { replayInstalledHook }] =
-        await Promise.all([
-          import("./swarm/diagnose.ts"),
-          import("./host/git.ts"),
-          import("./host/machine.ts"),
-          import("./host/credentials.ts"),
-          import("./host/installed-plugin.ts"),
-        ]);
+      const [{ diagnoseSetup }, { createGit }, machine, credentials, plugin] = await Promise.all([
+        import("./swarm/diagnose.ts"),
+        import("./host/git.ts"),
+        import("./host/machine.ts"),
+        import("./host/credentials.ts"),
+        import("./host/installed-plugin.ts"),
+      ]);
       const found = await findRepository(folder);
       const settings = await explainAllSettings().then(
         ({ settings: explained }) => settingsWithoutOrigins(explained),
@@ -346,8 +345,8 @@ export function compose({
         gitVersion: () => createGit(folder).version(),
         machine: await machine.readMachineFacts(),
         freeBytes: machine.freeBytes,
-        credentials: () => findCredentialNames(env, folders),
-        installedHook: () => replayInstalledHook(folders.home, folder),
+        credentials: () => credentials.findCredentialNames(env, folders),
+        installedHook: () => plugin.testInstalledPluginHook(folders.home, folder),
         project: async () => (found ? diagnosedProject(found.root) : null),
         onStep,
       };

@@ -57,9 +57,8 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   if (role === "none") return true;
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
   // Imports the comparison only here, because most calls have nothing to compare.
-  const { compareContainers, isRecordedEngine, comparisonNeedsJournal } = await import(
-    "./swarm/compare-containers.ts"
-  );
+  const { compareRecordsWithContainers, areContainersOnRecordedEngine, comparisonNeedsJournal } =
+    await import("./swarm/compare-containers.ts");
   const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
   if (!swarm.containers.every((record) => isCompleted(record) || !comparisonNeedsJournal(record)))
     return false;
@@ -67,8 +66,8 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   const containers = await listed(swarm);
   if (containers === null) return role === "optional";
   if (containers.length === 0) return role === "optional";
-  if (!isRecordedEngine(swarm, containers)) return false;
-  const { corrections, orphans } = compareContainers(swarm, containers, {
+  if (!areContainersOnRecordedEngine(swarm, containers)) return false;
+  const { corrections, orphans } = compareRecordsWithContainers(swarm, containers, {
     ownerAlive,
     volumes: [],
     // Only completed workers need a checkpoint here, and their work was collected. So the collected commit is

@@ -2,7 +2,7 @@ import { isJournalledMessage } from "../domain/acp-messages.ts";
 import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
 import { isConversationEndFinal } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
-import type { Conversation, ConversationEvent } from "../ports/conversations.ts";
+import type { AdapterConversation, AdapterConversationEvent } from "../ports/conversations.ts";
 import { type ConversationTimeouts, conversationTimeouts } from "./conversation-limits.ts";
 import { BoundedQueue } from "./inbox.ts";
 import { stayConnectedToAdapter } from "./keep-attached.ts";
@@ -40,7 +40,7 @@ export interface ConversationOptions {
   readonly limits?: Partial<ConversationTimeouts>;
 }
 
-type Item = ReceivedLine | Exclude<ConversationEvent, { kind: "message" | "ignored" }>;
+type Item = ReceivedLine | Exclude<AdapterConversationEvent, { kind: "message" | "ignored" }>;
 
 /** Maximum total size in bytes of the received messages that wait for the reader of `events`. */
 const maxWaiting = 1024 * 1024;
@@ -50,11 +50,11 @@ const maxWaiting = 1024 * 1024;
  * a failure. Writes each received message to disk before acknowledging it, and yields each message once, even
  * if the connection breaks.
  */
-export function openConversation(
+export function openAdapterConversation(
   deps: ConversationDeps,
   { containerId, journal, request, credentials, limits: given }: ConversationOptions,
   signal: AbortSignal,
-): Conversation {
+): AdapterConversation {
   const { timing, containers, crashPoint = noCrashHook } = deps;
   const limits = { ...conversationTimeouts, ...given };
   const closed = new AbortController();

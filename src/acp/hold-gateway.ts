@@ -5,7 +5,7 @@ import { BoundedText } from "../domain/bounded-text.ts";
 import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { GatewayMessage } from "../domain/generated/gateway.ts";
-import type { Containers, Execution } from "../ports/containers.ts";
+import type { ContainerExecution, Containers } from "../ports/containers.ts";
 import type { GatewayConnection, GatewayListener } from "../ports/gateway-line.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { readMessages } from "../wire/read-messages.ts";
@@ -41,7 +41,7 @@ export function connectToGateway(
 ): GatewayConnection {
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
-  let execution: Execution | null = null;
+  let execution: ContainerExecution | null = null;
   let journal: DurableLines | null = null;
   let waiting: Waiting[] = [];
   // Counts for the present connection: how many admissions the host sent, and how many of them the gateway
@@ -201,7 +201,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-async function* onlyOutput(execution: Execution, diagnostics: BoundedText): AsyncGenerator<Uint8Array> {
+async function* onlyOutput(
+  execution: ContainerExecution,
+  diagnostics: BoundedText,
+): AsyncGenerator<Uint8Array> {
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stdout") yield bytes;
     else diagnostics.add(bytes);

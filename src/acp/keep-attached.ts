@@ -3,9 +3,9 @@ import { backoffMs } from "../domain/backoff.ts";
 import { sanitizeText } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ErrorMessage, Hello } from "../domain/generated/acp.ts";
-import { type ConversationState, isConversationEndFinal } from "../domain/message-order.ts";
+import { type AdapterConversationState, isConversationEndFinal } from "../domain/message-order.ts";
 import type { ContainerFacts, Containers } from "../ports/containers.ts";
-import type { ConversationEnd } from "../ports/conversations.ts";
+import type { AdapterConversationEnd } from "../ports/conversations.ts";
 import type { ConversationTimeouts } from "./conversation-limits.ts";
 import type { ConnectionMonitor } from "./line-watch.ts";
 import { connectToAdapter } from "./open-channel.ts";
@@ -30,13 +30,13 @@ export interface AdapterConnectionDeps extends VolumeReaderDeps {
 
 export interface AdapterConnectionOptions {
   readonly containerId: string;
-  readonly conversationState: ConversationState;
+  readonly conversationState: AdapterConversationState;
   /** Returns the sequence number of the last message from the adapter that the host has on disk. */
   readonly durableSeq: () => number;
 }
 
 type Disconnection =
-  | { readonly kind: "over"; readonly end: ConversationEnd }
+  | { readonly kind: "over"; readonly end: AdapterConversationEnd }
   | { readonly kind: "broken"; readonly why: string };
 
 /** The abort reason of a connection to the adapter that the host closes itself. */
@@ -50,12 +50,12 @@ export async function stayConnectedToAdapter(
   deps: AdapterConnectionDeps,
   { containerId, conversationState: start, durableSeq }: AdapterConnectionOptions,
   signal: AbortSignal,
-): Promise<ConversationEnd> {
+): Promise<AdapterConversationEnd> {
   const { containers, timing, limits, outbox, line } = deps;
   let known = start;
   let hello: Hello | null = null;
   let failures = 0;
-  let processes: Extract<ConversationEnd, { kind: "exited" }>["processes"] = null;
+  let processes: Extract<AdapterConversationEnd, { kind: "exited" }>["processes"] = null;
 
   for (;;) {
     const before = isConversationEndFinal(known) ? endOf(known) : null;
@@ -73,7 +73,7 @@ export async function stayConnectedToAdapter(
     const broken = new AbortController();
     const disconnected = AbortSignal.any([signal, broken.signal]);
     const closing = new AbortController();
-    let end: ConversationEnd | null = null;
+    let end: AdapterConversationEnd | null = null;
     let isJoined = false;
     let why = "the connection to the adapter ended";
     let diagnostics = (): string => "";
@@ -142,7 +142,7 @@ export async function stayConnectedToAdapter(
    * Determines from the container's state how the conversation with its adapter ended, or returns null if the
    * host must connect again. Waits while the container is paused.
    */
-  async function judgeContainer(why: string): Promise<ConversationEnd | null> {
+  async function judgeContainer(why: string): Promise<AdapterConversationEnd | null> {
     let facts = await look();
     while (facts !== "unknown" && facts?.state === "paused") {
       line.paused();
@@ -172,7 +172,10 @@ export async function stayConnectedToAdapter(
     }
   }
 
-  async function readEndedContainer({ exitCode, memoryExhausted }: ContainerFacts): Promise<ConversationEnd> {
+  async function readEndedContainer({
+    exitCode,
+    memoryExhausted,
+  }: ContainerFacts): Promise<AdapterConversationEnd> {
     let unread: string | null = null;
     try {
       for await (const group of readVolumeJournal(deps, { containerId, known }, signal)) {
@@ -220,7 +223,7 @@ function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
   return kept;
 }
 
-function endOf({ end }: ConversationState): ConversationEnd | null {
+function endOf({ end }: AdapterConversationState): AdapterConversationEnd | null {
   if (!end) return null;
   return end.type === "completion" ? { kind: "completion", message: end } : { kind: "error", message: end };
 }
@@ -229,12 +232,12 @@ function endOf({ end }: ConversationState): ConversationEnd | null {
  * Returns the exit code that the adapter's container must have after the given end of the conversation, or
  * null if any exit code is possible.
  */
-function exitOf(end: ConversationEnd | null): number | null {
+function exitOf(end: AdapterConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;
   if (end?.kind !== "completion") return null;
   return { completed: 0, failed: 1, stopped: 143 }[end.message.payload.status];
 }
 
-function violated(message: string): ConversationEnd {
+function violated(message: string): AdapterConversationEnd {
   return { kind: "violation", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../domain/duration.ts";
-import type { ConnectionStatus } from "../ports/conversations.ts";
+import type { AdapterConnectionStatus } from "../ports/conversations.ts";
 import type { ClockAndRandom } from "./timing.ts";
 
 /**
@@ -41,7 +41,7 @@ export interface ConnectionMonitorDeps {
   readonly isPaused: (signal: AbortSignal) => Promise<boolean>;
   /** Returns whether the host's inbox is full, so that the adapter's messages wait unread. */
   readonly isBusy: () => boolean;
-  readonly onStatus: (status: ConnectionStatus, why: string) => void;
+  readonly onStatus: (status: AdapterConnectionStatus, why: string) => void;
   /**
    * Called when the adapter has sent nothing for `silenceMs`. The host then opens a new connection, because
    * the old one may be dead without an error.
@@ -64,10 +64,10 @@ export function createConnectionMonitor({
    * silence restarts the period.
    */
   let since = lastSignAt;
-  let status: ConnectionStatus | null = null;
+  let status: AdapterConnectionStatus | null = null;
   let hasFallenSilent = false;
   let isIdle = false;
-  const report = (now: ConnectionStatus, why: string): void => {
+  const report = (now: AdapterConnectionStatus, why: string): void => {
     if (now === status) return;
     status = now;
     onStatus(now, why);

@@ -1,7 +1,7 @@
 import { BoundedText } from "../domain/bounded-text.ts";
 import { sanitizeLines } from "../domain/clean-text.ts";
-import { type ConversationState, conversationForNewConnection } from "../domain/message-order.ts";
-import type { Containers, Execution } from "../ports/containers.ts";
+import { type AdapterConversationState, conversationForNewConnection } from "../domain/message-order.ts";
+import type { ContainerExecution, Containers } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
 /** One connection from the host to an adapter. If the connection breaks, the adapter keeps running. */
@@ -42,7 +42,7 @@ export async function connectToAdapter(
     containerId,
     from,
     known,
-  }: { readonly containerId: string; readonly from: number; readonly known: ConversationState },
+  }: { readonly containerId: string; readonly from: number; readonly known: AdapterConversationState },
   signal: AbortSignal,
 ): Promise<AdapterConnection> {
   const execution = await containers.exec(
@@ -69,7 +69,10 @@ export async function connectToAdapter(
   };
 }
 
-async function* protocolOf(execution: Execution, diagnostics: BoundedText): AsyncGenerator<Uint8Array> {
+async function* protocolOf(
+  execution: ContainerExecution,
+  diagnostics: BoundedText,
+): AsyncGenerator<Uint8Array> {
   for await (const { stream, bytes } of execution.output) {
     if (stream === "stdout") yield bytes;
     else diagnostics.add(bytes);

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "../domain/acp-messages.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type ConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
+import { type AdapterConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
 
@@ -13,7 +13,7 @@ export interface HostJournal extends AsyncDisposable {
   /** The sequence number of the journal's last message on disk, or 0 if the journal is empty. */
   readonly lastSeq: number;
   /** The state of the conversation after the messages that the journal contained when the host opened it. */
-  readonly conversationState: ConversationState;
+  readonly conversationState: AdapterConversationState;
   /**
    * Appends messages, and resolves when all of them are on disk. The first sequence number must follow the
    * journal's last one, and no number may be missing.
@@ -33,7 +33,10 @@ const maxLineLength = 2 * maxLineBytesToHost;
  */
 export async function openHostJournal(
   file: string,
-  { begin, findProblem }: { readonly begin: ConversationState; readonly findProblem: MessageValidator },
+  {
+    begin,
+    findProblem,
+  }: { readonly begin: AdapterConversationState; readonly findProblem: MessageValidator },
 ): Promise<HostJournal> {
   await using undo = new AsyncDisposableStack();
   const lines = undo.use(await openDurableLines(file).catch((error: unknown) => fail(file, error)));
@@ -66,9 +69,9 @@ export async function openHostJournal(
 async function replay(
   file: string,
   lines: DurableLines,
-  begin: ConversationState,
+  begin: AdapterConversationState,
   findProblem: MessageValidator,
-): Promise<ConversationState> {
+): Promise<AdapterConversationState> {
   const start = conversationForJournalReplay(begin);
   let known = start;
   const limits = { maxLineLength, maxDepth: maxJsonDepthToHost };

@@ -21,7 +21,10 @@ const journalled: ReadonlySet<unknown> = new Set([
  * Collects from all the host's journals of a worker what its messages say about its stories. Works while the
  * owner appends to the journals; without a journal, the result is empty.
  */
-export async function readStoryFacts(folder: string, findProblem: MessageValidator): Promise<WorkerFacts> {
+export async function readWorkerFactsFromJournals(
+  folder: string,
+  findProblem: MessageValidator,
+): Promise<WorkerFacts> {
   const facts = new WorkerFactsReader();
   for (const attempt of (await findJournalledAttempts(folder)).reverse()) {
     const file = join(folder, `journal-${attempt}.ndjson`);

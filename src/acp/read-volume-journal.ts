@@ -1,4 +1,4 @@
-import { type ConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
+import { type AdapterConversationState, conversationForJournalReplay } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import { type MessageValidator, type ReceivedLine, receiveMessages } from "./receive-messages.ts";
 
@@ -39,7 +39,7 @@ const maxBytes = 8 * 1024 ** 3;
  */
 export async function* readVolumeJournal(
   { containers, readArchive, findProblem }: VolumeReaderDeps,
-  { containerId, known }: { readonly containerId: string; readonly known: ConversationState },
+  { containerId, known }: { readonly containerId: string; readonly known: AdapterConversationState },
   signal: AbortSignal,
 ): AsyncGenerator<readonly ReceivedLine[]> {
   const archive = containers.copyOut(containerId, journalPath, signal);

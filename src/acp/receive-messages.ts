@@ -8,7 +8,7 @@ import { sanitizeMessage } from "../domain/clean-message.ts";
 import { sanitizeText } from "../domain/clean-text.ts";
 import type { AcpMessage } from "../domain/generated/acp.ts";
 import {
-  type ConversationState,
+  type AdapterConversationState,
   judgeMessage,
   judgeUnknownMessage,
   type MessageVerdict,
@@ -27,7 +27,7 @@ export type ReceivedLine =
       /** The message, with its texts made safe for display. */
       readonly message: AdapterMessage;
       /** The state of the conversation after this message. */
-      readonly conversationState: ConversationState;
+      readonly conversationState: AdapterConversationState;
       readonly bytes: number;
     }
   | { readonly kind: "known" | "ignored" }
@@ -41,7 +41,7 @@ const wireLimits: WireLimits = { maxLineLength: maxLineBytesToHost, maxDepth: ma
  */
 export async function* receiveMessages(
   source: AsyncIterable<Uint8Array>,
-  start: ConversationState,
+  start: AdapterConversationState,
   findProblem: MessageValidator,
   limits: WireLimits = wireLimits,
 ): AsyncGenerator<readonly ReceivedLine[]> {
@@ -61,7 +61,7 @@ export async function* receiveMessages(
 }
 
 function receive(
-  known: ConversationState,
+  known: AdapterConversationState,
   value: unknown,
   bytes: number,
   findProblem: MessageValidator,

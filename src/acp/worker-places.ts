@@ -2,11 +2,11 @@ import { createReadStream } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type JournalledMessage, maxLineBytesToHost } from "../domain/acp-messages.ts";
-import { newConversation } from "../domain/message-order.ts";
+import { newConversationState } from "../domain/message-order.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { WorkerChannel } from "../ports/worker-places.ts";
 import { readJsonLines } from "../wire/read-lines.ts";
-import { openConversation } from "./conversation.ts";
+import { openAdapterConversation } from "./conversation.ts";
 import { fetchStoredFile } from "./fetch-stored.ts";
 import { openHostJournal } from "./open-host-journal.ts";
 import type { VolumeReaderDeps } from "./read-volume-journal.ts";
@@ -43,13 +43,17 @@ export function workerChannel(deps: WorkerChannelDeps): WorkerChannel {
       await mkdir(join(folder, slug), { recursive: true });
       const done = new Set(completedStoryIds);
       const statusById = new Map(storyIds.map((id) => [id, done.has(id) ? "completed" : "pending"] as const));
-      const begin = newConversation({ swarmId, attempt, containerId, statusById });
+      const begin = newConversationState({ swarmId, attempt, containerId, statusById });
       const journal = undo.use(await openHostJournal(journalFile(slug, attempt), { begin, findProblem }));
       const { timing } = deps;
       const envelope = { type: "task-request", timestamp: timing.date().toISOString(), swarmId, containerId };
       const line = Buffer.from(`${JSON.stringify({ ...envelope, payload: request })}\n`);
       const conversation = undo.use(
-        openConversation(deps, { containerId, journal, request: line, credentials: environment }, signal),
+        openAdapterConversation(
+          deps,
+          { containerId, journal, request: line, credentials: environment },
+          signal,
+        ),
       );
       const both = undo.move();
       return {

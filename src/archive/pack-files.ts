@@ -6,7 +6,7 @@ import { archiveRefusedError } from "./refusal.ts";
 /**
  * A folder or file to put into a tar archive. A file's content is either in memory or on this machine's disk.
  */
-export type PackedFile = {
+export type EntryToPack = {
   readonly path: string;
   readonly mode: number;
   readonly uid: number;
@@ -27,7 +27,7 @@ const pieceBytes = 64 * 1024;
  * Packs files as a tar archive and yields it piece by piece. The same files always result in the same bytes.
  */
 export async function* packFiles(
-  files: Iterable<PackedFile> | AsyncIterable<PackedFile>,
+  files: Iterable<EntryToPack> | AsyncIterable<EntryToPack>,
 ): AsyncGenerator<Uint8Array> {
   const packing = pack();
   // If `feed` fails, destroy the stream, so that the loop below throws the error.
@@ -40,7 +40,7 @@ export async function* packFiles(
   }
 }
 
-async function feed(packing: Pack, files: Iterable<PackedFile> | AsyncIterable<PackedFile>): Promise<void> {
+async function feed(packing: Pack, files: Iterable<EntryToPack> | AsyncIterable<EntryToPack>): Promise<void> {
   for await (const file of files) {
     if (file.kind === "folder") await addEntry(packing, headerOf(file, 0));
     else if ("content" in file) await addEntry(packing, headerOf(file, file.content.length), [file.content]);
@@ -49,7 +49,7 @@ async function feed(packing: Pack, files: Iterable<PackedFile> | AsyncIterable<P
   packing.finalize();
 }
 
-async function addFromDisk(packing: Pack, file: PackedFile & { readonly from: string }): Promise<void> {
+async function addFromDisk(packing: Pack, file: EntryToPack & { readonly from: string }): Promise<void> {
   await using handle = await openRegular(file.from);
   const { size } = await handle.stat();
   await addEntry(packing, headerOf(file, size), exactly(handle, size, file.from));
@@ -82,7 +82,7 @@ async function* exactly(handle: FileHandle, size: number, file: string): AsyncGe
   if (bytesRead > 0) throw archiveRefusedError(file, "the file grew while swarm read the file");
 }
 
-function headerOf({ path, mode, uid, gid, kind }: PackedFile, size: number): EntryHeader {
+function headerOf({ path, mode, uid, gid, kind }: EntryToPack, size: number): EntryHeader {
   return {
     name: path,
     type: kind === "folder" ? "directory" : "file",

@@ -3,13 +3,13 @@ import { sanitizeText } from "../domain/clean-text.ts";
 import type { ExitCode } from "../domain/exit-codes.ts";
 import type { Reason } from "../domain/generated/swarm-state.ts";
 import { reportFileName } from "../domain/report-name.ts";
-import { needsUser } from "../domain/retry-policy.ts";
+import { failureNeedsUser } from "../domain/retry-policy.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { SwarmRunCallbacks } from "./composition.ts";
 import { callAtTime, type UnattendedOptions } from "./night.ts";
 import { planNotes } from "./plan-notes.ts";
-import { resultLines } from "./result-lines.ts";
+import { workerResultLines } from "./result-lines.ts";
 import { exitCodeAndNextCommand } from "./swarm-outcome.ts";
 
 /** How many milliseconds agents have to end their turn after the user's first Ctrl-C. */
@@ -78,7 +78,7 @@ export async function runWithProgress<Result>(
       emit(event) {
         board.event(event);
         const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
-        if (event.event === "ended" && needsUser(code))
+        if (event.event === "ended" && failureNeedsUser(code))
           onNeeded?.({ worker: event.worker ?? "", why: sanitizeText(`${code}: ${message}`, 1_000) });
       },
       onMessage: (worker, message) => board.message(worker.slug, message),
@@ -92,7 +92,7 @@ export async function runWithProgress<Result>(
 /** Prints how each worker of a swarm ended, and returns the command's exit code. */
 export function reportSwarmEnd({ output }: Pick<CommandContext, "output">, state: SwarmState): ExitCode {
   output.result({ swarm: state }, () => [
-    ...resultLines(state),
+    ...workerResultLines(state),
     `report  .aimi/reports/${reportFileName(state)}.md and .html`,
   ]);
   const { exit, next } = exitCodeAndNextCommand(state);

@@ -6,7 +6,7 @@ import type { MergeReport } from "../domain/generated/merge.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SwarmSummary } from "../domain/generated/summary.ts";
 import type { WorkDiff } from "../domain/generated/work-diff.ts";
-import type { NightlySchedule } from "../domain/night-schedule.ts";
+import type { SwarmCronSchedule } from "../domain/night-schedule.ts";
 import type { NoticeReason } from "../domain/notice.ts";
 import type { SwarmPlan } from "../domain/plan.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
@@ -19,7 +19,7 @@ import type { InstalledPlugin, PluginReport } from "../ports/claude-code.ts";
 import type { ContainerStats, OutputChunk, TerminalSize } from "../ports/containers.ts";
 import type { PrivateEngine } from "../ports/private-engine.ts";
 import type { SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
-import type { AgentSession, AgentTerminal } from "../sandbox/agent-shell.ts";
+import type { AgentSession, AgentTerminalOptions } from "../sandbox/agent-shell.ts";
 import type { CreatedSandbox } from "../sandbox/bring-up.ts";
 import type { CopyRequest } from "../sandbox/copy-files.ts";
 import type { ListedSandboxes } from "../sandbox/list-sandboxes.ts";
@@ -79,7 +79,7 @@ export interface CommandOperations {
 /** Operations that schedule swarms in the user's crontab. */
 export interface ScheduleOperations {
   /** Returns the crontab line for a schedule, without writing it. */
-  plan(night: Pick<NightlySchedule, "at" | "days" | "commandArguments">): Promise<string>;
+  plan(night: Pick<SwarmCronSchedule, "at" | "days" | "commandArguments">): Promise<string>;
   /**
    * Writes this project's line to the user's crontab. Returns false if the crontab already has the same line.
    */
@@ -116,7 +116,7 @@ export interface OwnerRequest {
 }
 
 /** A request to run task files as a swarm. */
-export interface StartRequest extends PlanRequest, OwnerRequest {
+export interface StartSwarmRequest extends PlanRequest, OwnerRequest {
   /**
    * Whether to add the task files to the swarm that is running, if there is one. Otherwise this process runs
    * them.
@@ -153,25 +153,25 @@ export interface DetachedOwner {
   readonly log: string;
 }
 
-export type StartResult =
+export type StartSwarmResult =
   | { readonly kind: "nothing"; readonly plan: SwarmPlan; readonly files: readonly string[] }
   | { readonly kind: "appended"; readonly state: SwarmState; readonly files: readonly string[] }
   | { readonly kind: "carried out"; readonly state: SwarmState };
 
-export interface RetryResult {
+export interface RetryWorkersResult {
   readonly kind: "nothing" | "asked" | "carried out";
   readonly state: SwarmState;
 }
 
 /** Operations that run a swarm and control its workers. */
 export interface SwarmOperations {
-  start(request: StartRequest, report: SwarmRunCallbacks): Promise<StartResult>;
+  start(request: StartSwarmRequest, report: SwarmRunCallbacks): Promise<StartSwarmResult>;
   resume(request: OwnerRequest, report: SwarmRunCallbacks): Promise<SwarmState>;
   /** Retries failed and stopped workers. If an owner is already running, asks this owner to retry them. */
   retry(
     request: OwnerRequest & { readonly workers: readonly string[]; readonly onto?: string },
     report: SwarmRunCallbacks,
-  ): Promise<RetryResult>;
+  ): Promise<RetryWorkersResult>;
   /**
    * Sends a command such as `stop` to the swarm's owner, or applies it directly if no owner runs. An empty
    * `workers` means all workers.
@@ -231,7 +231,7 @@ export interface WatchOperations extends ReviewOperations {
   /** Opens a terminal session in the sandbox of a running worker, as the same Linux user as the agent. */
   openTerminal(
     worker: ContainerRecord,
-    words: TerminalSize & Omit<AgentTerminal, "term">,
+    words: TerminalSize & Omit<AgentTerminalOptions, "term">,
     signal: AbortSignal,
   ): Promise<AgentSession>;
   /** Runs a command, without a terminal, in the sandbox of a running worker. */

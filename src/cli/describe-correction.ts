@@ -1,8 +1,8 @@
-import type { Correction } from "../domain/reconcile.ts";
-import type { ShownCorrection } from "../domain/swarm-status.ts";
+import type { RecordCorrection } from "../domain/reconcile.ts";
+import type { ShownRecordCorrection } from "../domain/swarm-status.ts";
 
 /** Describes a difference between a worker's record in the state file and its container in the engine. */
-export function describeCorrection({ from, action }: Correction): string {
+export function describeRecordCorrection({ from, action }: RecordCorrection): string {
   switch (action.kind) {
     case "set-status":
       return `recorded as ${from.status}, should be ${action.to}${action.reason ? ` (${action.reason.code}: ${action.reason.message})` : ""}`;
@@ -25,27 +25,27 @@ export function describeCorrection({ from, action }: Correction): string {
  * Describes a difference between a worker's record and its container, and who corrects it: swarm already did,
  * the owner will, or the user must run a command.
  */
-export function describeShownCorrection(
-  correction: ShownCorrection,
+export function describeShownRecordCorrection(
+  correction: ShownRecordCorrection,
   { ownerPid, isOwnEngine }: { readonly ownerPid: number | null; readonly isOwnEngine: boolean },
 ): string {
   const { action, applied } = correction;
-  if (applied) return `corrected: ${describeCorrection(correction)}`;
+  if (applied) return `corrected: ${describeRecordCorrection(correction)}`;
   switch (action.kind) {
     case "collect-then-judge":
       return ownerPid === null
-        ? `${describeCorrection(correction)}: run \`swarm resume\``
+        ? `${describeRecordCorrection(correction)}: run \`swarm resume\``
         : `the container has exited; the owner (pid ${ownerPid}) is collecting the worker's commits`;
     case "collect":
     case "publish":
-      return `${describeCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `the owner (pid ${ownerPid}) will collect the commits and update the worker's branch`}`;
+      return `${describeRecordCorrection(correction)}: ${ownerPid === null ? "run `swarm resume`" : `the owner (pid ${ownerPid}) will collect the commits and update the worker's branch`}`;
     case "set-status":
     case "clear-creating":
     case "adopt":
       if (ownerPid !== null)
-        return `${describeCorrection(correction)}; the owner (pid ${ownerPid}) will correct the record`;
-      return `${describeCorrection(correction)}: run \`swarm ${isOwnEngine ? "resume" : "state repair"}\``;
+        return `${describeRecordCorrection(correction)}; the owner (pid ${ownerPid}) will correct the record`;
+      return `${describeRecordCorrection(correction)}: run \`swarm ${isOwnEngine ? "resume" : "state repair"}\``;
     case "report":
-      return describeCorrection(correction);
+      return describeRecordCorrection(correction);
   }
 }

@@ -24,7 +24,7 @@ export function renderJournalMessage(message: JournalledMessage, before: Journal
 /**
  * Returns the ID of the story to which a message refers; null if the message is about the worker as a whole.
  */
-export function storyIdOf(message: JournalledMessage): string | null {
+export function storyIdOfMessage(message: JournalledMessage): string | null {
   return "storyId" in message.payload ? message.payload.storyId : null;
 }
 

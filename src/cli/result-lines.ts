@@ -6,7 +6,7 @@ import { alignTable } from "./table.ts";
 /**
  * Renders a table of a swarm's workers: how each of them ended, and which branch or ref contains its work.
  */
-export function resultLines({ swarmId, containers }: SwarmState): string[] {
+export function workerResultLines({ swarmId, containers }: SwarmState): string[] {
   const rows = containers.map((record) => [
     ...[record.status, workerSlug(record), storiesOf(record), workOf(record), tokensOf(record)],
     record.reason ? sanitizeText(`${record.reason.code}: ${record.reason.message}`, 200) : "",

@@ -1,5 +1,5 @@
 import { egressPresets } from "../domain/egress.ts";
-import { endpointSyntax, registrySyntax } from "../domain/endpoint-words.ts";
+import { modelEndpointSyntax, packageRegistrySyntax } from "../domain/endpoint-words.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SettingsFile } from "../domain/settings.ts";
 import { parseNumberOrText } from "../domain/settings-environment.ts";
@@ -44,8 +44,12 @@ export const settingFlags: readonly Flag[] = [
     "where swarm reads a model provider's secret: anthropic, openai or google, then =, then env:NAME, file:/path or cmd:program; repeatable",
     "many",
   ],
-  ["--model-endpoint <words>", `the endpoint of another model: ${endpointSyntax}; repeatable`, "many"],
-  ["--registry <words>", `your own package registry for a preset: ${registrySyntax}; repeatable`, "many"],
+  ["--model-endpoint <words>", `the endpoint of another model: ${modelEndpointSyntax}; repeatable`, "many"],
+  [
+    "--registry <words>",
+    `your own package registry for a preset: ${packageRegistrySyntax}; repeatable`,
+    "many",
+  ],
 ];
 
 export const engineFlag: Flag = [

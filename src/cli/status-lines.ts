@@ -9,7 +9,7 @@ import { workerSlug } from "../domain/slug.ts";
 import type { ContainerRecord } from "../domain/swarm-state.ts";
 import { areWorkersCompletedOrFailed, type SwarmStatus } from "../domain/swarm-status.ts";
 import { findWaitingReason } from "../domain/why-waiting.ts";
-import { describeShownCorrection } from "./describe-correction.ts";
+import { describeShownRecordCorrection } from "./describe-correction.ts";
 import { alignTable } from "./table.ts";
 
 /** Data that rendering the status requires in addition to the `SwarmStatus`. */
@@ -86,7 +86,7 @@ export function remarkLines({ swarm, reconciled, corrections, orphans, owner }: 
     ...(reconciled ? [] : [notReconciled(swarm.engine)]),
     ...corrections.map((correction) => {
       const slug = slugByName.get(correction.container) ?? correction.container;
-      return sanitizeText(`${slug}: ${describeShownCorrection(correction, remark)}`, 1_000);
+      return sanitizeText(`${slug}: ${describeShownRecordCorrection(correction, remark)}`, 1_000);
     }),
     ...swarm.containers.flatMap((record) =>
       (record.denied ?? []).map((denied) => `${workerSlug(record)} ${describeDeniedRequest(denied)}`),

@@ -1,16 +1,16 @@
 import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import type { StorySummary, SummaryCheck, SwarmSummary, WorkerSummary } from "../domain/generated/summary.ts";
 import {
-  describeChanges,
   describeCheckEnd,
   describeDeletedFiles,
   describeEarlierAttempt,
   describeMergedBranch,
   describeProof,
   describeStoryResult,
+  describeSwarmTotals,
   describeTimeAndCost,
-  describeTotals,
   describeWeakenedTests,
+  describeWorkerChanges,
   describeWorkRef,
 } from "../domain/summary-words.ts";
 
@@ -23,7 +23,7 @@ export function summaryLines(summary: SwarmSummary): string[] {
   const { swarmId, createdAt, systemCalls, workers } = summary;
   return [
     sanitizeText(`swarm ${swarmId}, started at ${createdAt}`),
-    sanitizeText(describeTotals(summary)),
+    sanitizeText(describeSwarmTotals(summary)),
     ...(systemCalls === null ? [] : [sanitizeText(`system calls: ${systemCalls}`)]),
     ...(summary.merge === null ? [] : mergeLines(summary.merge)),
     ...workers.flatMap((worker) => ["", ...workerLines(worker)]),
@@ -40,7 +40,7 @@ function mergeLines(merge: NonNullable<SwarmSummary["merge"]>): string[] {
 
 function workerLines(worker: WorkerSummary): string[] {
   const { status, reason, title, stories, changes, sensitive, next, attempt } = worker;
-  const facts = [describeWorkRef(worker), describeChanges(worker), ...describeTimeAndCost(worker)];
+  const facts = [describeWorkRef(worker), describeWorkerChanges(worker), ...describeTimeAndCost(worker)];
   return [
     sanitizeText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
     ...indented([

@@ -1,5 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { areWorkersCompletedOrFailed, currentCorrections, type SwarmStatus } from "../domain/swarm-status.ts";
+import {
+  areWorkersCompletedOrFailed,
+  currentRecordCorrections,
+  type SwarmStatus,
+} from "../domain/swarm-status.ts";
 import { truncateToWidth } from "./board/text-width.ts";
 import type { CommandContext } from "./command.ts";
 import type { StatusAndCleanupOperations } from "./composition.ts";
@@ -76,7 +80,7 @@ function withRecorded(
   last: SwarmStatus,
   now: Awaited<ReturnType<StatusAndCleanupOperations["recordedStatus"]>>,
 ): Watched {
-  return now && { ...last, ...now, corrections: currentCorrections(now.swarm, last.corrections) };
+  return now && { ...last, ...now, corrections: currentRecordCorrections(now.swarm, last.corrections) };
 }
 
 /**

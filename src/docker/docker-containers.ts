@@ -11,7 +11,7 @@ import { containerOptions } from "./container-options.ts";
 import { demultiplex } from "./demultiplex.ts";
 import { abortSignalOption } from "./dockerode-at.ts";
 import { engineEvents } from "./engine-events.ts";
-import { openExecution } from "./execution.ts";
+import { openContainerExecution } from "./execution.ts";
 import { freezeWhenNoProgramStarts } from "./freeze-alone.ts";
 import { createConcurrencyLimiter } from "./limiter.ts";
 import { openTerminal } from "./open-terminal.ts";
@@ -206,7 +206,7 @@ export function dockerContainers(deps: DockerContainersDeps): Containers {
       });
     },
 
-    exec: (id, spec, signal) => openExecution(deps, { id, spec }, signal),
+    exec: (id, spec, signal) => openContainerExecution(deps, { id, spec }, signal),
     openTerminal: (id, spec, signal) => openTerminal(deps, { id, spec }, signal),
 
     async copyIn(id, path, archive, signal) {

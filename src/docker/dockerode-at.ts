@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import Docker from "dockerode";
 import { toConnectionOptions } from "./engine-http.ts";
-import { refuseInvalidIdOrName, refuseInvalidImage } from "./refuse-name.ts";
+import { refuseInvalidEngineIdOrName, refuseInvalidImage } from "./refuse-name.ts";
 import { restrictRequestsToEngine } from "./send-request.ts";
 
 /**
@@ -47,7 +47,7 @@ export function createDockerodeClient(endpoint: string): Docker {
 function refuseAddresses(docker: Docker): void {
   const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
   docker.getContainer = (id) => {
-    refuseInvalidIdOrName(id);
+    refuseInvalidEngineIdOrName(id);
     return getContainer.call(docker, id);
   };
   docker.getImage = (reference) => {
@@ -55,15 +55,15 @@ function refuseAddresses(docker: Docker): void {
     return getImage.call(docker, reference);
   };
   docker.getNetwork = (name) => {
-    refuseInvalidIdOrName(name);
+    refuseInvalidEngineIdOrName(name);
     return getNetwork.call(docker, name);
   };
   docker.getVolume = (name) => {
-    refuseInvalidIdOrName(name);
+    refuseInvalidEngineIdOrName(name);
     return getVolume.call(docker, name);
   };
   docker.getExec = (id) => {
-    refuseInvalidIdOrName(id);
+    refuseInvalidEngineIdOrName(id);
     return getExec.call(docker, id);
   };
 }

@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import { callEngine } from "./engine-http.ts";
 
 /** Counts all containers and all volumes of an engine, including those that other programs created. */
-export async function countEngineContent(
+export async function countContainersAndVolumes(
   endpoint: string,
   signal?: AbortSignal,
 ): Promise<{ readonly containers: number; readonly volumes: number }> {

@@ -1,4 +1,4 @@
-import type { ExecSpec, Execution } from "../ports/containers.ts";
+import type { ContainerExecution, ExecSpec } from "../ports/containers.ts";
 import { demultiplex } from "./demultiplex.ts";
 import { type StartExecDeps, startExec } from "./start-exec.ts";
 
@@ -6,11 +6,11 @@ import { type StartExecDeps, startExec } from "./start-exec.ts";
  * Starts a program in a running container. One connection to the engine carries both the program's input and
  * its output.
  */
-export async function openExecution(
+export async function openContainerExecution(
   deps: StartExecDeps,
   { id, spec }: { readonly id: string; readonly spec: ExecSpec },
   signal?: AbortSignal,
-): Promise<Execution> {
+): Promise<ContainerExecution> {
   const started = await startExec(deps, { id, spec, terminal: false }, signal);
   const { exec, socket, command } = started;
   return {

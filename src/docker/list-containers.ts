@@ -1,7 +1,7 @@
-import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
+import { type EngineWorktreeScope, type LabelledContainer, labels } from "../ports/engine.ts";
 
 /** Returns the API path of the request that lists all containers of the given worktree. */
-export function containerListPath(scope: EngineScope): string {
+export function containerListPath(scope: EngineWorktreeScope): string {
   return `/containers/json?all=1&filters=${worktreeFilterQuery(scope)}`;
 }
 
@@ -11,7 +11,7 @@ export const sandboxesInUsePath: string = `/containers/json?filters=${encodeURIC
 )}`;
 
 /** Returns the filter for the labels of the given worktree, encoded for a URL's query. */
-export function worktreeFilterQuery({ projectId, worktree }: EngineScope): string {
+export function worktreeFilterQuery({ projectId, worktree }: EngineWorktreeScope): string {
   return encodeURIComponent(
     JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
   );

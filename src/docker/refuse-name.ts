@@ -19,7 +19,7 @@ export function requireSwarmName(name: string): void {
  * Throws if no container engine would assign this ID or name. In a request's URL, such a text could change
  * the path.
  */
-export function refuseInvalidIdOrName(name: string): void {
+export function refuseInvalidEngineIdOrName(name: string): void {
   if (!isEngineIdOrName(name))
     refuse(
       `The id ${quoted(name)}`,

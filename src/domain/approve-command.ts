@@ -1,8 +1,8 @@
 import {
-  type ApprovedCommand,
   type ArgumentKind,
-  approvedCommands,
+  type AutoApprovedCommand,
   argumentPatterns,
+  autoApprovedCommands,
   type CommandSpendingKind,
 } from "./approved-commands.ts";
 
@@ -34,7 +34,7 @@ const plain = /^[A-Za-z0-9_./:=@, -]+$/;
  * approved swarm command, because a search for dangerous parts would miss some. `programs` are the absolute
  * paths of the installed `swarm`.
  */
-export function approveCommand(command: string, programs: readonly string[]): CommandVerdict {
+export function judgeAgentCommand(command: string, programs: readonly string[]): CommandVerdict {
   const danger = dangerIn(command);
   if (danger !== null) return { kind: "ask", why: danger };
   if (command.length > maxLength) return silent("the command is too long");
@@ -42,12 +42,12 @@ export function approveCommand(command: string, programs: readonly string[]): Co
   const [program = "", verb = "", ...rest] = command.split(" ");
   if (!program.startsWith("/") || !programs.includes(program))
     return silent("the command's program is not the installed swarm");
-  const known = Object.hasOwn(approvedCommands, verb) ? approvedCommands[verb] : undefined;
+  const known = Object.hasOwn(autoApprovedCommands, verb) ? autoApprovedCommands[verb] : undefined;
   if (!known) return silent(`swarm ${verb} is not an approved command`);
   return judgeWords(known, rest);
 }
 
-function judgeWords({ flags, words, spends }: ApprovedCommand, rest: readonly string[]): CommandVerdict {
+function judgeWords({ flags, words, spends }: AutoApprovedCommand, rest: readonly string[]): CommandVerdict {
   const taskFiles: string[] = [];
   const fits = (word: string | undefined, kind: ArgumentKind): boolean => {
     if (word === undefined || !argumentPatterns[kind].test(word)) return false;

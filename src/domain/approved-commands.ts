@@ -16,7 +16,7 @@ export type ArgumentKind =
 export type CommandSpendingKind = "begins" | "goes on";
 
 /** The flags and arguments of a swarm command that an agent may run without the user's consent. */
-export interface ApprovedCommand {
+export interface AutoApprovedCommand {
   readonly spends?: CommandSpendingKind;
   /**
    * The kind of the arguments that are not flags, with their minimum and maximum number; null if the command
@@ -39,7 +39,7 @@ const detach = { "-d": null, "--detach": null };
  * The swarm commands that an agent may run without the user's consent. They are the commands that swarm's
  * slash commands and skill need; none gives a sandbox more rights, spends more than agreed or discards work.
  */
-export const approvedCommands: Readonly<Record<string, ApprovedCommand>> = {
+export const autoApprovedCommands: Readonly<Record<string, AutoApprovedCommand>> = {
   status: { words: null, flags: { ...json, "--exit-status": null } },
   plan: { words: taskFiles, flags: { ...json, ...choice } },
   start: {

@@ -1,15 +1,15 @@
 import { canChangeStatus } from "./container-status.ts";
 import type { SwarmState } from "./generated/swarm-state.ts";
-import type { Correction } from "./reconcile.ts";
-import { withReplacedRecord, withStatus } from "./swarm-state.ts";
+import type { RecordCorrection } from "./reconcile.ts";
+import { recordWithStatus, stateWithReplacedRecord } from "./swarm-state.ts";
 
 /**
  * Applies a correction to the record of its container in the swarm's state. Returns the state unchanged if
  * the record has changed in the meantime, or if the correction also requires an action outside the record.
  */
-export function applyCorrection(
+export function applyRecordCorrection(
   state: SwarmState,
-  { container, from, action }: Correction,
+  { container, from, action }: RecordCorrection,
   now: Date,
 ): SwarmState {
   const record = state.containers.find(({ containerName }) => containerName === container);
@@ -25,13 +25,13 @@ export function applyCorrection(
   switch (action.kind) {
     case "set-status": {
       if (!canChangeStatus(record.status, action.to)) return state;
-      const moved = withStatus(record, action.to, action.reason, now);
-      return withReplacedRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
+      const moved = recordWithStatus(record, action.to, action.reason, now);
+      return stateWithReplacedRecord(state, action.to === "running" ? moved : { ...moved, acpPid: null });
     }
     case "clear-creating":
-      return withReplacedRecord(state, { ...record, creating: null, updatedAt });
+      return stateWithReplacedRecord(state, { ...record, creating: null, updatedAt });
     case "adopt":
-      return withReplacedRecord(state, {
+      return stateWithReplacedRecord(state, {
         ...record,
         creating: null,
         containerId: action.containerId,
@@ -49,15 +49,15 @@ export function applyCorrection(
  * Applies all corrections that only change records in the state. Returns the new state and the applied
  * corrections.
  */
-export function applyCorrections(
+export function applyRecordCorrections(
   state: SwarmState,
-  corrections: readonly Correction[],
+  corrections: readonly RecordCorrection[],
   now: Date,
-): { readonly state: SwarmState; readonly applied: readonly Correction[] } {
-  const applied: Correction[] = [];
+): { readonly state: SwarmState; readonly applied: readonly RecordCorrection[] } {
+  const applied: RecordCorrection[] = [];
   let corrected = state;
   for (const correction of corrections) {
-    const next = applyCorrection(corrected, correction, now);
+    const next = applyRecordCorrection(corrected, correction, now);
     if (next !== corrected) applied.push(correction);
     corrected = next;
   }

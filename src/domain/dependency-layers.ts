@@ -3,8 +3,8 @@ import { findCargoLayers } from "./dependencies/cargo-layers.ts";
 import {
   type DependencyLayer,
   type DependencyLayerOptions,
-  type LeftOutPath,
   maxLayers,
+  type PathWithoutDependencyLayer,
 } from "./dependencies/dependency-layer.ts";
 import { findGoLayers } from "./dependencies/go-layers.ts";
 import { findJavascriptLayers } from "./dependencies/javascript-layers.ts";
@@ -38,7 +38,7 @@ const maxShown = 100;
 export function findDependencyLayers(
   commit: CommitFiles,
   options: DependencyLayerOptions,
-): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly LeftOutPath[] } {
+): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly PathWithoutDependencyLayer[] } {
   const { tree, leftOut } = createManifestTree(commit);
   const findings = detectors.map((detect) => detect(tree, options));
   // The sort is stable: layers of one folder keep the order of their detectors.
@@ -55,7 +55,7 @@ export function findDependencyLayers(
   };
 }
 
-function shownLeftOut(leftOut: readonly LeftOutPath[]): LeftOutPath[] {
+function shownLeftOut(leftOut: readonly PathWithoutDependencyLayer[]): PathWithoutDependencyLayer[] {
   if (leftOut.length <= maxShown) return [...leftOut];
   const more = { path: "", reason: `swarm left out ${leftOut.length - maxShown} more paths` };
   return [...leftOut.slice(0, maxShown), more];

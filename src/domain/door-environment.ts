@@ -1,13 +1,13 @@
 import type { AgentSpec } from "./agent-credentials.ts";
 
 /** A model API that the gateway offers to a worker under a name. */
-export interface GatewayEndpoint {
+export interface GatewayModelEndpoint {
   readonly name: string;
   readonly api: "anthropic" | "openai" | "google" | null;
 }
 
 /** How one worker reaches model APIs and other servers through the gateway. */
-export interface GatewayAccess {
+export interface WorkerGatewayAccess {
   /** The gateway's base URL for requests from the sandbox, without a slash at the end. */
   readonly url: string;
   /**
@@ -15,19 +15,19 @@ export interface GatewayAccess {
    * `_`, and no other server accepts it.
    */
   readonly token: string;
-  readonly endpoints: readonly GatewayEndpoint[];
+  readonly endpoints: readonly GatewayModelEndpoint[];
   /** The names of the registries that the worker may read through the gateway: `npm`, `go` or `github`. */
   readonly mirrors: readonly string[];
 }
 
 type Variables = Readonly<Record<string, string>>;
-type Api = NonNullable<GatewayEndpoint["api"]>;
+type Api = NonNullable<GatewayModelEndpoint["api"]>;
 
 /**
  * Returns the environment variables that make an agent and its tools send their requests to the gateway.
  * None of them contains a real API key.
  */
-export function gatewayEnvironment(agent: AgentSpec, access: GatewayAccess): Variables {
+export function gatewayEnvironment(agent: AgentSpec, access: WorkerGatewayAccess): Variables {
   return { ...modelVariables(agent, access), ...tunnelVariables(access), ...mirrorVariables(access) };
 }
 
@@ -35,7 +35,7 @@ export function gatewayEnvironment(agent: AgentSpec, access: GatewayAccess): Var
  * Functions that return the environment variables for known agent programs, by the program's name without a
  * folder. A command with a path never matches, because the path could hold any program.
  */
-const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Variables>> = {
+const variablesByProgram: Readonly<Record<string, (access: WorkerGatewayAccess) => Variables>> = {
   claude: claudeVariables,
   "claude-agent-acp": claudeVariables,
   codex: codexVariables,
@@ -44,7 +44,7 @@ const variablesByProgram: Readonly<Record<string, (access: GatewayAccess) => Var
   opencode: opencodeVariables,
 };
 
-function modelVariables(agent: AgentSpec, access: GatewayAccess): Variables {
+function modelVariables(agent: AgentSpec, access: WorkerGatewayAccess): Variables {
   if (agent.kind === "script") return {};
   const program = programOf(agent);
   const variablesOf = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
@@ -60,7 +60,7 @@ function programOf({ kind, command }: AgentSpec): string {
  * because Claude Code would ask the user about an unknown API key. If the token were passed as a
  * subscription's token, Claude Code would expect the real API and send more requests.
  */
-function claudeVariables(access: GatewayAccess): Variables {
+function claudeVariables(access: WorkerGatewayAccess): Variables {
   const address = addressOf("anthropic", access);
   if (address === null) return {};
   return {
@@ -77,7 +77,7 @@ const codexKey = "OPENAI_API_KEY";
  * Returns the environment variables for Codex. No variable sets the API's address for Codex itself, but
  * `codex-acp`, its adapter for the Agent Client Protocol, reads the address from CODEX_CONFIG.
  */
-function codexVariables(access: GatewayAccess): Variables {
+function codexVariables(access: WorkerGatewayAccess): Variables {
   const provider = codexProvider(access);
   if (provider === null) return {};
   const settings = { model_provider: "aimi", model_providers: { aimi: provider } };
@@ -88,13 +88,13 @@ function codexVariables(access: GatewayAccess): Variables {
  * Returns the settings that make the gateway a model provider named `aimi` in Codex. With the built-in
  * provider `openai`, Codex would demand a login and first try a WebSocket.
  */
-function codexProvider(access: GatewayAccess): Variables | null {
+function codexProvider(access: WorkerGatewayAccess): Variables | null {
   const address = addressOf("openai", access);
   if (address === null) return null;
   return { name: "aimi", base_url: `${address}/v1`, wire_api: "responses", env_key: codexKey };
 }
 
-function geminiVariables(access: GatewayAccess): Variables {
+function geminiVariables(access: WorkerGatewayAccess): Variables {
   const variables = commonOf("google", access);
   // In a folder that is not trusted, Gemini CLI asks its user before it does anything.
   return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
@@ -106,7 +106,7 @@ const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as 
  * Returns the environment variables for opencode, with a list of model providers. Without the list, opencode
  * would call the models of its own vendor.
  */
-function opencodeVariables(access: GatewayAccess): Variables {
+function opencodeVariables(access: WorkerGatewayAccess): Variables {
   const providers = apis.flatMap((api) => {
     const address = addressOf(api, access);
     const options = { baseURL: `${address}${opencodePaths[api]}`, apiKey: access.token };
@@ -123,7 +123,7 @@ function opencodeVariables(access: GatewayAccess): Variables {
  * Returns the environment variables for an agent program that swarm does not know. They are the usual
  * variables of each API, and a URL and a key for each endpoint whose name differs from its API's name.
  */
-function commonVariables(access: GatewayAccess): Variables {
+function commonVariables(access: WorkerGatewayAccess): Variables {
   const { url, token, endpoints } = access;
   const named = endpoints
     .filter(({ name, api }) => name !== api)
@@ -142,7 +142,7 @@ const commonNames = {
   google: { address: "GOOGLE_GEMINI_BASE_URL", path: "", key: "GEMINI_API_KEY" },
 } as const;
 
-function commonOf(api: Api, access: GatewayAccess): Variables {
+function commonOf(api: Api, access: WorkerGatewayAccess): Variables {
   const found = addressOf(api, access);
   const { address, path, key } = commonNames[api];
   return found === null ? {} : { [address]: `${found}${path}`, [key]: access.token };
@@ -152,7 +152,7 @@ function commonOf(api: Api, access: GatewayAccess): Variables {
  * Returns the gateway's URL for the given model API; null if no endpoint has this API. If several endpoints
  * have this API, prefers the one with the API's name.
  */
-function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
+function addressOf(api: Api, { url, endpoints }: WorkerGatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
   return chosen === undefined ? null : `${url}/m/${chosen.name}`;
@@ -162,7 +162,7 @@ function addressOf(api: Api, { url, endpoints }: GatewayAccess): string | null {
  * Returns the proxy's environment variables, even if the worker may reach no host: the gateway refuses a
  * connection at once, but without the proxy a connection would wait for its timeout.
  */
-function tunnelVariables({ url, token }: GatewayAccess): Variables {
+function tunnelVariables({ url, token }: WorkerGatewayAccess): Variables {
   const proxy = url.replace("://", `://worker:${token}@`);
   // Requests to models and registries go to the gateway's own address, not through its proxy.
   const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(url).hostname])].join(",");
@@ -174,7 +174,7 @@ function tunnelVariables({ url, token }: GatewayAccess): Variables {
   };
 }
 
-function mirrorVariables({ url, token, mirrors }: GatewayAccess): Variables {
+function mirrorVariables({ url, token, mirrors }: WorkerGatewayAccess): Variables {
   const at = (name: string): string => `${url}/r/${token}/${name}`;
   return {
     // Lockfiles need no change: in its requests, npm replaces the registry's addresses with the gateway's.

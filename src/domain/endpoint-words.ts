@@ -36,8 +36,9 @@ interface Refusal {
   readonly reason: string;
 }
 
-export const endpointSyntax = "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
-export const registrySyntax = "preset=url[,header=Name:reference]";
+export const modelEndpointSyntax =
+  "name=url[,header=Name:reference][,api=anthropic|openai|google][,pass=Name]";
+export const packageRegistrySyntax = "preset=url[,header=Name:reference]";
 
 const maxLength = 4_000;
 const maxUrlLength = 2_000;
@@ -46,13 +47,13 @@ const maxUrlLength = 2_000;
  * Parses one entry of the setting for model endpoints:
  * `name=url[,header=Name:reference][,api=…][,pass=Name]`.
  */
-export function parseEndpoint(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, endpointSyntax, { isModel: true });
+export function parseModelEndpoint(text: string): ParsedUpstream | Refusal {
+  return parseAddress(text, modelEndpointSyntax, { isModel: true });
 }
 
 /** Parses one entry of the setting for registries: `preset=url[,header=Name:reference]`. */
-export function parseRegistry(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, registrySyntax, { isModel: false });
+export function parsePackageRegistry(text: string): ParsedUpstream | Refusal {
+  return parseAddress(text, packageRegistrySyntax, { isModel: false });
 }
 
 /**
@@ -68,7 +69,7 @@ export function redactEndpoint(text: string): string {
  * Parses a base URL and removes slashes at its end. If the gateway cannot call the URL, returns a
  * description of the expected form instead.
  */
-export function parseUrl(text: string): { readonly url: string } | Refusal {
+export function parseBaseUrl(text: string): { readonly url: string } | Refusal {
   const url = URL.canParse(text) && text.length <= maxUrlLength ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     return refused("an address that begins with http:// or https://");
@@ -90,7 +91,7 @@ function parseAddress(
   // Refuse an address with a comma: the part after the comma is probably a mistyped option.
   const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);
   if (name === undefined || text.length > maxLength || address.includes(",")) return refused(form);
-  const url = parseUrl(address);
+  const url = parseBaseUrl(address);
   if ("kind" in url) return refused(`${form} with ${url.reason}`);
 
   const headers: Record<string, HeaderTemplate> = {};

@@ -149,6 +149,6 @@ function lastStory({ stories }: Pick<ContainerRecord, "stories">): string | null
  * Finds the entry of a worker in a merge's report. Returns null if the merge did not leave out the worker's
  * result.
  */
-export function findSetAsideResult(report: MergeReport | null, worker: string): MergedWorker | null {
+export function findResultExcludedFromMerge(report: MergeReport | null, worker: string): MergedWorker | null {
   return report?.workers.find((each) => each.worker === worker && each.outcome === "set aside") ?? null;
 }

@@ -8,16 +8,20 @@ export interface EngineComponent {
 }
 
 /** Returns the known vulnerabilities that this version of an engine's component has. */
-export function findVulnerabilities({ name, version }: EngineComponent): KnownVulnerability[] {
+export function findKnownVulnerabilitiesOfComponent({
+  name,
+  version,
+}: EngineComponent): KnownVulnerability[] {
   return knownVulnerabilities.filter((hole) => hole.part === name && !isFixed(hole, version));
 }
 
 function isFixed({ fixedIn, packages }: KnownVulnerability, version: string): boolean {
   const [upstream = "", line] = [upstreamOf(version), lineOf(version)];
-  if (packages.some((one) => upstreamOf(one) === upstream && compareVersions(version, one) >= 0)) return true;
+  if (packages.some((one) => upstreamOf(one) === upstream && compareDebianVersions(version, one) >= 0))
+    return true;
   const same = fixedIn.find((one) => lineOf(one) === line);
   const newest = fixedIn.at(-1) ?? "";
-  return compareVersions(upstream, same ?? newest) >= 0;
+  return compareDebianVersions(upstream, same ?? newest) >= 0;
 }
 
 /** Removes the suffix that a Linux distribution added to a version: `1.1.5+ds1-1+deb12u1` becomes `1.1.5`. */
@@ -33,7 +37,7 @@ function lineOf(version: string): string {
  * Compares two versions as Debian does: numbers by their value, and `~` before the end of the text, so that
  * `1.0~rc1` comes before `1.0`.
  */
-export function compareVersions(one: string, other: string): number {
+export function compareDebianVersions(one: string, other: string): number {
   const [left, right] = [one, other].map((version) =>
     version.replace(/-(?=rc|beta|alpha)/, "~").match(/\d+|\D+/g),
   );

@@ -35,7 +35,7 @@ export interface RuntimeIsolation {
  * Determines the isolation of a container runtime from the probe's findings in one of its containers. The
  * runtime's name alone proves nothing.
  */
-export function judgeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
+export function judgeRuntimeIsolation(runtime: string, probe: Probe, engineKernel: string): RuntimeIsolation {
   const level = levelOf(probe, engineKernel);
   return {
     level,

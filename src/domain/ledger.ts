@@ -2,7 +2,7 @@
  * A line of the ledger, the file that records which task files were completed or failed. `sha256` is the
  * checksum of the task file's content.
  */
-export interface LedgerLine {
+export interface TaskLedgerLine {
   readonly sha256: string;
   readonly file: string;
   readonly outcome: "completed" | "failed";
@@ -14,12 +14,12 @@ export interface LedgerLine {
  * Returns the newest ledger line for each task file. The key is the SHA-256 checksum of the task file's
  * content.
  */
-export function newestLineBySha256(lines: readonly LedgerLine[]): Map<string, LedgerLine> {
+export function newestLedgerLineBySha256(lines: readonly TaskLedgerLine[]): Map<string, TaskLedgerLine> {
   return new Map(lines.map((line) => [line.sha256, line]));
 }
 
 /** Parses a line of the ledger. Returns undefined if the line is incomplete or malformed. */
-export function parseLedgerLine(text: string): LedgerLine | undefined {
+export function parseTaskLedgerLine(text: string): TaskLedgerLine | undefined {
   try {
     const line: unknown = JSON.parse(text);
     return isLedgerLine(line) ? line : undefined;
@@ -28,7 +28,7 @@ export function parseLedgerLine(text: string): LedgerLine | undefined {
   }
 }
 
-function isLedgerLine(value: unknown): value is LedgerLine {
+function isLedgerLine(value: unknown): value is TaskLedgerLine {
   if (typeof value !== "object" || value === null) return false;
   const { sha256, file, outcome, swarmId, at } = value as Record<string, unknown>;
   return (

@@ -1,13 +1,13 @@
 import { findByLongestModelPrefix } from "./model-name.ts";
 
 /** The factors by which the price of a call rises above the model's usual price if the prompt is long. */
-export interface LongPromptFactors {
+export interface LongPromptPriceFactors {
   /** The factor for all input tokens, including those that are read from a cache or written to a cache. */
   readonly prompt: number;
   readonly answer: number;
 }
 
-interface LongPrompts extends LongPromptFactors {
+interface LongPrompts extends LongPromptPriceFactors {
   readonly model: string;
   /** The factors apply to all tokens of a call whose prompt has more than this number of tokens. */
   readonly above: number;
@@ -37,7 +37,7 @@ const longPrompts: readonly LongPrompts[] = [
  * Returns the price factors for a call with this number of prompt tokens. Both factors are 1 if the usual
  * price applies.
  */
-export function longPromptFactors(model: string, promptTokens: number): LongPromptFactors {
+export function longPromptPriceFactors(model: string, promptTokens: number): LongPromptPriceFactors {
   const long = findByLongestModelPrefix(longPrompts, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };
 }

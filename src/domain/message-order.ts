@@ -12,7 +12,7 @@ import type { StoryStatus } from "./generated/swarm-state.ts";
 /**
  * What the host knows about its connection to one worker's adapter from the messages that it has accepted.
  */
-export interface ConversationState {
+export interface AdapterConversationState {
   readonly swarmId: string;
   readonly attempt: number;
   readonly containerId: string;
@@ -39,7 +39,7 @@ export interface ConversationState {
  * message, `ignored` if this version of swarm does not know the message's type, or `violation`.
  */
 export type MessageVerdict =
-  | { readonly kind: "new"; readonly nextState: ConversationState }
+  | { readonly kind: "new"; readonly nextState: AdapterConversationState }
   | { readonly kind: "known" }
   | { readonly kind: "ignored" }
   | { readonly kind: "violation"; readonly reason: string };
@@ -61,14 +61,14 @@ const mayBecome: Readonly<Record<StoryStatus, readonly StoryStatus[]>> = {
  * Returns the host's state before an adapter's first message in an attempt. In `statusById`, stories that
  * earlier attempts completed must already have the status `completed`.
  */
-export function newConversation(
-  subject: Pick<ConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
-): ConversationState {
+export function newConversationState(
+  subject: Pick<AdapterConversationState, "swarmId" | "attempt" | "containerId" | "statusById">,
+): AdapterConversationState {
   return { ...subject, lastSeq: 0, end: null, helloContent: null };
 }
 
 /** Returns the host's state for a new connection, on which the adapter must send `hello` first. */
-export function conversationForNewConnection(known: ConversationState): ConversationState {
+export function conversationForNewConnection(known: AdapterConversationState): AdapterConversationState {
   return { ...known, helloContent: null };
 }
 
@@ -76,7 +76,7 @@ export function conversationForNewConnection(known: ConversationState): Conversa
  * Returns the host's state for replaying its journal of received messages, which contains no `hello`. All
  * messages in the journal count as written before the present connection.
  */
-export function conversationForJournalReplay(known: ConversationState): ConversationState {
+export function conversationForJournalReplay(known: AdapterConversationState): AdapterConversationState {
   return { ...known, helloContent: { lastSeq: Number.MAX_SAFE_INTEGER, phase: "finished" } };
 }
 
@@ -87,7 +87,7 @@ export function conversationForJournalReplay(known: ConversationState): Conversa
  * - An older message in `end` is final if `hello` says that the adapter is finished and that this was its
  *   last message. Otherwise, the adapter may have continued its work.
  */
-export function isConversationEndFinal({ end, helloContent }: ConversationState): boolean {
+export function isConversationEndFinal({ end, helloContent }: AdapterConversationState): boolean {
   if (!end) return false;
   if (end.type === "completion" && end.payload.status !== "stopped") return true;
   if (!helloContent) return false;
@@ -101,7 +101,7 @@ export function isConversationEndFinal({ end, helloContent }: ConversationState)
  * the host has not accepted it before.
  */
 export function judgeMessage(
-  nextState: ConversationState,
+  nextState: AdapterConversationState,
   message: AdapterMessage | HostMessage,
 ): MessageVerdict {
   if (!isAdapterMessage(message))
@@ -129,7 +129,7 @@ export function judgeMessage(
  * are valid and it has no `seq`; otherwise the message violates the protocol.
  */
 export function judgeUnknownMessage(
-  known: ConversationState,
+  known: AdapterConversationState,
   fields: Readonly<Record<string, unknown>>,
 ): MessageVerdict {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
@@ -150,7 +150,7 @@ export function judgeUnknownMessage(
 }
 
 function judgeHello(
-  known: ConversationState,
+  known: AdapterConversationState,
   hello: Extract<AdapterMessage, { type: "hello" }>,
 ): MessageVerdict {
   const { protocol, lastSeq, phase } = hello.payload;
@@ -171,7 +171,7 @@ function judgeHello(
 }
 
 function judgeJournalled(
-  known: ConversationState,
+  known: AdapterConversationState,
   message: JournalledMessage,
   announced: number,
 ): MessageVerdict {
@@ -186,7 +186,7 @@ function judgeJournalled(
   if (seq > announced && isOther(known, message.containerId))
     return violation("the message has the containerId of another container");
 
-  const next: ConversationState = { ...known, lastSeq: seq, end: null };
+  const next: AdapterConversationState = { ...known, lastSeq: seq, end: null };
   if (type === "completion" || type === "error") return { kind: "new", nextState: { ...next, end: message } };
   const { storyId } = message.payload;
   const status = known.statusById.get(storyId);
@@ -202,11 +202,11 @@ function judgeJournalled(
   };
 }
 
-function isOther(known: ConversationState, containerId: string): boolean {
+function isOther(known: AdapterConversationState, containerId: string): boolean {
   return containerId !== "" && containerId !== known.containerId;
 }
 
-function nameOf(end: ConversationState["end"]): string {
+function nameOf(end: AdapterConversationState["end"]): string {
   return end?.type === "completion"
     ? `the completion with status ${end.payload.status}`
     : "the error that ended the attempt";

@@ -12,7 +12,7 @@ const maxDenied = 10;
  * Returns a worker's record with the token usage that the gateway counted, in place of the usage that the
  * agent reported. `total` replaces the worker's usage; `part` is added to the usage of one story.
  */
-export function withMeteredSpending(
+export function recordWithMeteredSpending(
   record: ContainerRecord,
   total: Spending,
   part: { readonly story: string; readonly spent: Spending } | null,
@@ -30,7 +30,7 @@ export function withMeteredSpending(
  * Returns a worker's record with a network request that the gateway denied. If the record already has this
  * request, adds to its count.
  */
-export function withDeniedRequest(
+export function recordWithDeniedRequest(
   record: ContainerRecord,
   { what, why, times }: DeniedRequest,
 ): ContainerRecord {

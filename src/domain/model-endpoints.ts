@@ -8,8 +8,8 @@ import {
   type HeaderTemplate,
   type ModelApi,
   type ParsedUpstream,
-  parseEndpoint,
-  parseUrl,
+  parseBaseUrl,
+  parseModelEndpoint,
 } from "./endpoint-words.ts";
 import { redactSecretReference } from "./secret-reference.ts";
 import type { Settings } from "./settings.ts";
@@ -241,7 +241,7 @@ function credentialBy(reference: string, api: ModelApi): CredentialPlan {
 function addressOf({ name, address }: ModelProvider, env: Variables): Address {
   const text = env[address];
   if (!text) return { url: addresses[name], pass: [] };
-  const parsed = parseUrl(text);
+  const parsed = parseBaseUrl(text);
   if ("url" in parsed) return { url: withoutVersion(parsed.url, name), pass: [] };
   return {
     ...{ url: addresses[name], pass: [] },
@@ -264,7 +264,7 @@ function shownAddress(text: string): string {
 
 function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedUpstream[] {
   return modelEndpoints.flatMap((words) => {
-    const parsed = parseEndpoint(words);
+    const parsed = parseModelEndpoint(words);
     if (parsed.kind === "refused") return [];
     const api = parsed.api ?? (isBuiltIn(parsed.name) ? parsed.name : null);
     return [{ ...parsed, url: withoutVersion(parsed.url, api) }];

@@ -1,7 +1,7 @@
 import { sanitizeText } from "./clean-text.ts";
 import type { ContainerRecord, EarlierAttempt, Reason, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
-import { withStatus } from "./swarm-state.ts";
+import { recordWithStatus } from "./swarm-state.ts";
 import { workerContainerName } from "./worker-names.ts";
 import { countStoryProgress } from "./worker-record.ts";
 
@@ -39,7 +39,7 @@ export function planReworkAttempts(
     const start = startByName.get(record.containerName);
     if (isSkipped(record) && startByName.size > 0) {
       const [first] = startByName.values();
-      return first ? withStatus(record, "pending", null, first.now) : record;
+      return first ? recordWithStatus(record, "pending", null, first.now) : record;
     }
     if (!start || record.collected === null) return record;
     const { reason, storyId, commit, base, now } = start;
@@ -71,7 +71,7 @@ export function planRetryAttempts(state: SwarmState, names: readonly string[], h
     const isNamed = names.includes(record.containerName);
     if (isSkipped(record) || (isNamed && record.status === "stopped"))
       return {
-        ...withStatus(record, "pending", null, how.now),
+        ...recordWithStatus(record, "pending", null, how.now),
         ...(isNamed && { paused: null }),
         ...withoutRetryCommand(record),
       };
@@ -99,7 +99,7 @@ function nextAttempt(
       : { ...story, status: "pending" as const, commit: null, attempt, reason: null },
   );
   return {
-    ...withStatus(record, "pending", null, now),
+    ...recordWithStatus(record, "pending", null, now),
     containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
     ...{ attempt, stories, storyProgress: countStoryProgress(stories), lastSeq: 0 },
     ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },

@@ -14,7 +14,7 @@ export interface SizeGrowth {
  * size would reach its limit at the observed pace. The delay is between `minMs`, which limits the cost of
  * checks, and `maxMs`, after which a check notices faster growth.
  */
-export function nextPollMs(
+export function nextSizeCheckDelayMs(
   { grownBytes, inMs, remainingBytes }: SizeGrowth,
   { minMs, maxMs }: { readonly minMs: number; readonly maxMs: number },
 ): number {

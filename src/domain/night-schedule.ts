@@ -1,5 +1,5 @@
 /** A schedule by which cron starts a swarm in one git worktree. */
-export interface NightlySchedule {
+export interface SwarmCronSchedule {
   readonly projectId: string;
   /** The path of the worktree's root folder. */
   readonly root: string;
@@ -30,7 +30,7 @@ const maxLength = 990;
 const log = ".aimi/reports/night.log";
 
 /** Parses a time of day such as `23:00`. Returns null for any other text. */
-export function parseTimeOfDay(text: string): NightlySchedule["at"] | null {
+export function parseTimeOfDay(text: string): SwarmCronSchedule["at"] | null {
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
   return hour === undefined || minute === undefined ? null : { hour: Number(hour), minute: Number(minute) };
 }
@@ -54,7 +54,7 @@ export function isWeekdayList(text: string): boolean {
  * Formats a schedule as a crontab line. Returns null if the line would be too long, or if crontab syntax
  * cannot express it.
  */
-export function crontabLine(night: NightlySchedule): string | null {
+export function crontabLine(night: SwarmCronSchedule): string | null {
   const { projectId, root, program, at, days, environment, commandArguments } = night;
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${quoted(value)}`);
   const run = ["env", ...variables, quoted(program), ...commandArguments.map(quoted)].join(" ");

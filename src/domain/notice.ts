@@ -1,7 +1,7 @@
 import type { Notice } from "./generated/notice.ts";
 import type { SwarmSummary } from "./generated/summary.ts";
 import { reportFileName } from "./report-name.ts";
-import { describeMergedBranch, describeTotals } from "./summary-words.ts";
+import { describeMergedBranch, describeSwarmTotals } from "./summary-words.ts";
 
 /**
  * The reason for a notice to the user: the swarm has ended, or a worker of a running swarm needs the user.
@@ -13,7 +13,9 @@ export function createNotice(summary: SwarmSummary, occasion: NoticeReason): Not
   const open = workers.filter(({ status }) => status === "failed" || status === "stopped");
   const aside = merge?.workers.filter(({ outcome }) => outcome === "set aside") ?? [];
   const isEnd = "exit" in occasion;
-  const text = [describeTotals(summary), ...(merge === null ? [] : [describeMergedBranch(merge)])].join("; ");
+  const text = [describeSwarmTotals(summary), ...(merge === null ? [] : [describeMergedBranch(merge)])].join(
+    "; ",
+  );
   return {
     ...{ event: isEnd ? "ended" : "needs-you", at: madeAt, project, swarmId },
     exit: isEnd ? occasion.exit : null,

@@ -5,7 +5,7 @@ import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
 import { slugOfTaskFile } from "./slug.ts";
 
 /** The input from which swarm makes a task with one story. */
-export interface StoryRequest {
+export interface OneStoryTaskRequest {
   /** The user's prompt, already checked and trimmed by `requireValidPrompt`. */
   readonly prompt: string;
   readonly branch: string;
@@ -44,7 +44,7 @@ export function requireValidPrompt(prompt: string): string {
  * Makes a task file whose only story is the prompt. If the prompt is too long for the story's description,
  * the story's notes hold the prompt.
  */
-export function oneStoryTask({ prompt: text, branch, verify, agent, today }: StoryRequest): TaskFile {
+export function oneStoryTask({ prompt: text, branch, verify, agent, today }: OneStoryTaskRequest): TaskFile {
   const title = titleOf(text);
   const isShort = text.length <= maxDescriptionLength;
   return {

@@ -37,7 +37,7 @@ export function countWorkersThatFit(
  * Returns how many workers may run the given tasks at the same time, and why. `capacity` matters only for
  * `parallel: auto`; null means that the capacity is unknown.
  */
-export function parallelWorkers(
+export function chooseMaxParallelWorkers(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   { parallel, memoryBytes }: ParallelSettings,
   capacity: HostCapacity | null,
@@ -56,14 +56,14 @@ export function parallelWorkers(
 }
 
 /** Whether swarm could run more workers at the same time if the host's other sandboxes ended. */
-export function isLimitedByOtherSandboxes(
+export function isParallelismLimitedByOtherSandboxes(
   tasks: readonly Pick<WorkerTask, "taskFile">[],
   settings: ParallelSettings,
   capacity: HostCapacity | null,
 ): boolean {
   const alone = capacity && { ...capacity, others: noOthers };
-  const { workers } = parallelWorkers(tasks, settings, capacity);
-  return workers < parallelWorkers(tasks, settings, alone).workers;
+  const { workers } = chooseMaxParallelWorkers(tasks, settings, capacity);
+  return workers < chooseMaxParallelWorkers(tasks, settings, alone).workers;
 }
 
 function automaticWorkers(capacity: HostCapacity | null, memoryBytes: number): SwarmPlan["parallel"] {

@@ -1,7 +1,7 @@
 import { isTerminalStatus } from "./container-status.ts";
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import { workerSlug } from "./slug.ts";
-import { withStatus } from "./swarm-state.ts";
+import { recordWithStatus } from "./swarm-state.ts";
 import { adapterReportedStatus } from "./told-status.ts";
 import { homeVolumeName } from "./worker-names.ts";
 
@@ -22,7 +22,7 @@ export interface EngineResource {
 }
 
 /** A worker's attempt that left a container or volume on the engine. */
-export interface LeftoverAttempt {
+export interface AttemptWithLeftovers {
   readonly swarmId: string;
   readonly slug: string;
   readonly attempt: number;
@@ -33,7 +33,7 @@ export interface LeftoverAttempt {
 /**
  * Whether the host's repository has all commits of the worker's attempt. If not, `why` says what is missing.
  */
-export type WorkAvailability =
+export type AttemptCommitsAvailability =
   | { readonly kind: "here" }
   | { readonly kind: "elsewhere"; readonly why: string };
 
@@ -63,7 +63,7 @@ export interface CleanupPlan {
 export interface CleanupInput {
   readonly state: SwarmState | null;
   readonly resources: readonly EngineResource[];
-  readonly locationOf: (attempt: LeftoverAttempt) => WorkAvailability;
+  readonly locationOf: (attempt: AttemptWithLeftovers) => AttemptCommitsAvailability;
   /** Whether to remove containers and volumes even if they hold the only copy of a worker's work. */
   readonly discard: boolean;
   /**
@@ -102,11 +102,11 @@ export function planCleanup({ state, resources, locationOf, discard, only }: Cle
  * Returns the attempts about which `planCleanup` may call `locationOf`. Before that, the caller must find out
  * where the commits of these attempts are.
  */
-export function findLeftoverAttempts(
+export function findAttemptsWithLeftovers(
   state: SwarmState | null,
   resources: readonly EngineResource[],
-): LeftoverAttempt[] {
-  const byKey = new Map<string, LeftoverAttempt>();
+): AttemptWithLeftovers[] {
+  const byKey = new Map<string, AttemptWithLeftovers>();
   for (const worker of workersIn(state, resources))
     for (const resource of worker.resources) {
       const attempt = attemptOf(worker, resource);
@@ -119,11 +119,11 @@ export function findLeftoverAttempts(
  * Changes a worker's record after its container and volumes were discarded. The user can then retry the
  * worker, but not resume it.
  */
-export function withDiscardedContainer(record: ContainerRecord, now: Date): ContainerRecord {
+export function recordWithDiscardedContainer(record: ContainerRecord, now: Date): ContainerRecord {
   const message = "`swarm cleanup` discarded the worker's container and volumes";
   const ended = isTerminalStatus(record.status)
     ? record
-    : withStatus(record, "failed", { code: "CONTAINER_LOST", message }, now);
+    : recordWithStatus(record, "failed", { code: "CONTAINER_LOST", message }, now);
   return {
     ...ended,
     ...{ containerId: null, creating: null, paused: null, acpPid: null, updatedAt: now.toISOString() },
@@ -234,7 +234,7 @@ function whyUnfinished(record: ContainerRecord | null): string | null {
   return `the worker is ${record.status} and has not finished`;
 }
 
-function attemptOf(worker: LeftWorker, resource: EngineResource): LeftoverAttempt | null {
+function attemptOf(worker: LeftWorker, resource: EngineResource): AttemptWithLeftovers | null {
   const { swarmId, record } = worker;
   const slug = slugIn(worker, resource);
   if (swarmId === null || slug === null || resource.attempt === null) return null;

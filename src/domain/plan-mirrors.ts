@@ -1,5 +1,5 @@
 import { defaultRegistryUrls } from "./egress.ts";
-import { type ParsedUpstream, parseRegistry } from "./endpoint-words.ts";
+import { type ParsedUpstream, parsePackageRegistry } from "./endpoint-words.ts";
 
 /**
  * The package registry to which a mirror in the gateway forwards requests. `headers` holds references to
@@ -12,7 +12,7 @@ export type MirrorPlan = Pick<ParsedUpstream, "name" | "url" | "headers">;
  * settings, or else the public registry.
  */
 export function planMirrors(opened: readonly string[], registries: readonly string[]): MirrorPlan[] {
-  const own = registries.map(parseRegistry).filter((parsed) => parsed.kind === "address");
+  const own = registries.map(parsePackageRegistry).filter((parsed) => parsed.kind === "address");
   return opened.flatMap((name) => {
     const chosen = own.find((registry) => registry.name === name);
     if (chosen) return [{ name, url: chosen.url, headers: chosen.headers }];

@@ -5,8 +5,8 @@ import { type DefaultAgentSettings, defaultAgentFromSettings } from "./default-a
 import { parseSizeBytes } from "./duration.ts";
 import type { PlannedTask, SwarmPlan } from "./generated/plan.ts";
 import type { AgentChoice, TaskFile } from "./generated/tasks.ts";
-import type { LedgerLine } from "./ledger.ts";
-import { type HostCapacity, parallelWorkers } from "./parallel-workers.ts";
+import type { TaskLedgerLine } from "./ledger.ts";
+import { chooseMaxParallelWorkers, type HostCapacity } from "./parallel-workers.ts";
 import type { Settings } from "./settings.ts";
 import { uniqueSlugs } from "./slug.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
@@ -35,7 +35,7 @@ export interface WorkerTask extends Omit<LoadedTask, "sha256"> {
 /** The facts from which swarm plans `swarm start`. */
 export interface PlanContext {
   readonly settings: Settings;
-  readonly ledger: ReadonlyMap<string, LedgerLine>;
+  readonly ledger: ReadonlyMap<string, TaskLedgerLine>;
   readonly again: boolean;
   readonly head: string | null;
   /**
@@ -83,14 +83,14 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
     planTask(task, slugs[tasks.indexOf(task)] ?? task.fileName, doneFiles, context),
   );
   const running = runningOf(tasks, context);
-  const agents = running.map((task) => agentOf(task, settings));
+  const agents = running.map((task) => agentOfTask(task, settings));
   const allowed = running.flatMap(({ taskFile }) => taskFile.metadata.allow ?? []);
   const reach = createAgentAccessReport(agents, allowed, settings, env);
   const accesses =
     settings.network === "gateway" ? [] : findVariablesOfAgents(agents, (name) => Boolean(env[name]));
   return {
     base: context.head,
-    parallel: parallelWorkers(
+    parallel: chooseMaxParallelWorkers(
       running,
       { parallel: settings.parallel, memoryBytes: parseSizeBytes(settings["limits.memory"]) ?? 1 },
       context.capacity,
@@ -116,7 +116,7 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
 }
 
 /** Returns the agent for a task: the agent in the task file, or else the default agent from the settings. */
-export function agentOf(
+export function agentOfTask(
   { taskFile }: Pick<LoadedTask, "taskFile">,
   settings: DefaultAgentSettings,
 ): AgentChoice {
@@ -207,7 +207,7 @@ function planTask(
   };
 }
 
-function whyOf(done: LedgerLine | undefined, waits: readonly string[], open: readonly string[]): string {
+function whyOf(done: TaskLedgerLine | undefined, waits: readonly string[], open: readonly string[]): string {
   if (done)
     return `${done.outcome} on ${done.at.slice(0, 10)} with the same content; --again repeats this task`;
   if (open.length > 0) return `after ${open.join(" and ")}`;

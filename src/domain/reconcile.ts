@@ -23,7 +23,7 @@ export interface ReconcileFacts {
  * The action that corrects a worker's record. Only the swarm's owner carries out `collect` and `publish`,
  * because these two actions have effects outside the state file.
  */
-export type CorrectionAction =
+export type RecordCorrectionAction =
   | { readonly kind: "set-status"; readonly to: ContainerStatus; readonly reason: Reason | null }
   | { readonly kind: "clear-creating" }
   | { readonly kind: "adopt"; readonly containerId: string }
@@ -36,10 +36,10 @@ export type CorrectionAction =
  * A correction of a worker's record, with the record's fields from which swarm decided on the correction. If
  * these fields have changed since, the correction is outdated.
  */
-export interface Correction {
+export interface RecordCorrection {
   readonly container: string;
   readonly from: Pick<ContainerRecord, "status" | "containerId" | "attempt" | "creating">;
-  readonly action: CorrectionAction;
+  readonly action: RecordCorrectionAction;
 }
 
 /**
@@ -50,7 +50,7 @@ export function reconcileRecords(
   records: readonly ContainerRecord[],
   observedByName: ReadonlyMap<string, ObservedContainer>,
   contextOf: (record: ContainerRecord) => ReconcileFacts,
-): { corrections: Correction[]; orphans: string[] } {
+): { corrections: RecordCorrection[]; orphans: string[] } {
   const corrections = records.flatMap((record) => {
     const observed = observedByName.get(record.containerName) ?? { kind: "missing", volume: false };
     const { status, containerId, attempt, creating } = record;
@@ -68,7 +68,7 @@ function judge(
   record: ContainerRecord,
   observed: ObservedContainer,
   context: ReconcileFacts,
-): CorrectionAction[] {
+): RecordCorrectionAction[] {
   if (record.creating) return judgeCreating(observed, context);
   if (observed.kind !== "missing" && !isSameId(record.containerId, observed.containerId))
     return [adoptOrReport(observed)];
@@ -114,12 +114,19 @@ function isSameId(recorded: string | null, observed: string): boolean {
   return recorded !== null && observed.startsWith(recorded);
 }
 
-function judgeCreating(observed: ObservedContainer, { isOwnerAlive }: ReconcileFacts): CorrectionAction[] {
+function judgeCreating(
+  observed: ObservedContainer,
+  { isOwnerAlive }: ReconcileFacts,
+): RecordCorrectionAction[] {
   if (isOwnerAlive) return [];
   return observed.kind === "missing" ? [{ kind: "clear-creating" }] : [adoptOrReport(observed)];
 }
 
-function judgeMissing(record: ContainerRecord, volume: boolean, context: ReconcileFacts): CorrectionAction[] {
+function judgeMissing(
+  record: ContainerRecord,
+  volume: boolean,
+  context: ReconcileFacts,
+): RecordCorrectionAction[] {
   if (record.status === "stopped") return collectMissingWork(record, context);
   if (record.status === "pending" && record.containerId === null) return [];
   if (volume) return [{ kind: "collect-then-judge" }];
@@ -131,7 +138,7 @@ function judgeFinished(
   record: ContainerRecord,
   observed: ObservedContainer,
   context: ReconcileFacts,
-): CorrectionAction[] {
+): RecordCorrectionAction[] {
   const alive = ["running", "paused", "restarting"].includes(observed.kind);
   const unpublished = record.status === "completed" && record.branch?.done === false;
   return [
@@ -152,7 +159,10 @@ function judgeFinished(
  * Returns the action `collect` if the worker's journal names a commit that swarm has not collected into the
  * host's repository.
  */
-function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: ReconcileFacts): CorrectionAction[] {
+function collectMissingWork(
+  record: ContainerRecord,
+  { lastCheckpoint }: ReconcileFacts,
+): RecordCorrectionAction[] {
   // Without a container there is nothing to collect: the user discarded the container.
   const behind =
     lastCheckpoint !== null &&
@@ -162,16 +172,16 @@ function collectMissingWork(record: ContainerRecord, { lastCheckpoint }: Reconci
   return behind ? [{ kind: "collect" }] : [];
 }
 
-function adoptOrReport(observed: Exclude<ObservedContainer, { kind: "missing" }>): CorrectionAction {
+function adoptOrReport(observed: Exclude<ObservedContainer, { kind: "missing" }>): RecordCorrectionAction {
   return observed.labelsAgree ? { kind: "adopt", containerId: observed.containerId } : foreign;
 }
 
-const foreign: CorrectionAction = {
+const foreign: RecordCorrectionAction = {
   kind: "report",
   note: "the container of this name does not belong to this worker; swarm does not touch the container",
 };
 
-function interrupted(message: string): CorrectionAction {
+function interrupted(message: string): RecordCorrectionAction {
   return { kind: "set-status", to: "stopped", reason: { code: "INTERRUPTED", message } };
 }
 

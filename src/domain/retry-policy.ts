@@ -23,7 +23,7 @@ const final: readonly string[] = [
 ];
 
 /** Whether a worker's failure with this error code needs the user, because a retry cannot resolve it. */
-export function needsUser(code: string): boolean {
+export function failureNeedsUser(code: string): boolean {
   return final.includes(code) && code !== "DEPENDENCY_FAILED";
 }
 

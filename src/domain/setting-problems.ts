@@ -1,12 +1,12 @@
 import { sanitizeText } from "./clean-text.ts";
 import { egressPresets, parseAllowList } from "./egress.ts";
 import {
-  endpointSyntax,
   modelApis,
-  parseEndpoint,
-  parseRegistry,
+  modelEndpointSyntax,
+  packageRegistrySyntax,
+  parseModelEndpoint,
+  parsePackageRegistry,
   redactEndpoint,
-  registrySyntax,
 } from "./endpoint-words.ts";
 import type { SettingsFile } from "./generated/config.ts";
 import { parseSecretReference, secretReferenceSyntax } from "./secret-reference.ts";
@@ -29,8 +29,8 @@ export interface SettingProblem {
 export function findSettingProblems(settings: SettingsFile): SettingProblem[] {
   return [
     ...wordsIn(settings.allow).flatMap(({ word, index }) => allowProblems(word, index)),
-    ...addressProblems("modelEndpoints", settings.modelEndpoints, parseEndpoint, endpointSyntax),
-    ...addressProblems("registries", settings.registries, parseRegistry, registrySyntax),
+    ...addressProblems("modelEndpoints", settings.modelEndpoints, parseModelEndpoint, modelEndpointSyntax),
+    ...addressProblems("registries", settings.registries, parsePackageRegistry, packageRegistrySyntax),
     ...registryNameProblems(settings.registries),
     ...credentialProblems(settings.credentials),
   ];
@@ -47,7 +47,7 @@ function allowProblems(word: string, index: number): SettingProblem[] {
 function addressProblems(
   setting: "modelEndpoints" | "registries",
   value: unknown,
-  parse: typeof parseEndpoint,
+  parse: typeof parseModelEndpoint,
   form: string,
 ): SettingProblem[] {
   const names = new Set<string>();
@@ -68,9 +68,9 @@ function addressProblems(
 function registryNameProblems(value: unknown): SettingProblem[] {
   const mirrored = Object.values(egressPresets).flatMap(({ mirror }) => mirror ?? []);
   return wordsIn(value).flatMap(({ word, index }) => {
-    const parsed = parseRegistry(word);
+    const parsed = parsePackageRegistry(word);
     if (parsed.kind === "refused" || mirrored.includes(parsed.name)) return [];
-    const expected = `${registrySyntax}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
+    const expected = `${packageRegistrySyntax}, where the preset is one of ${mirrored.join(", ")}; for any other registry, allow its host`;
     return [{ pointer: `/registries/${index}`, shown: redactEndpoint(word), expected }];
   });
 }

@@ -1,5 +1,5 @@
 import type { ModelPrice, Spending } from "./generated/gateway.ts";
-import { longPromptFactors } from "./long-prompts.ts";
+import { longPromptPriceFactors } from "./long-prompts.ts";
 import { findByLongestModelPrefix } from "./model-name.ts";
 
 /**
@@ -82,7 +82,10 @@ export function spendingOfCall(
   const spent = { ...zeroSpending, ...tokens, calls: 1, costUsd: feeUsd };
   const price = model === null ? mostExpensive(prices) : findByLongestModelPrefix(prices, model);
   if (price === undefined) return { ...spent, unpricedTokens: countBudgetTokens(spent) };
-  const factors = longPromptFactors(model ?? price.model, inputTokens + cacheReadTokens + cacheWriteTokens);
+  const factors = longPromptPriceFactors(
+    model ?? price.model,
+    inputTokens + cacheReadTokens + cacheWriteTokens,
+  );
   const written = cacheWriteTokens + Math.min(longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);
   const prompt = inputTokens * price.input + cacheReadTokens * price.cacheRead + written * price.cacheWrite;
   const answer = outputTokens * price.output;

@@ -1,7 +1,7 @@
 import type { UserStory } from "./generated/tasks.ts";
 
 /** An earlier story of the same task, as the prompt for the next story lists it. */
-export interface EarlierStory {
+export interface EarlierStoryForPrompt {
   readonly id: string;
   readonly title: string;
   /** The commit with the story's changes; null if the story needed no change. */
@@ -11,7 +11,7 @@ export interface EarlierStory {
 export interface StoryPromptInput {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
-  readonly earlier: readonly EarlierStory[];
+  readonly earlier: readonly EarlierStoryForPrompt[];
   /** The commands with which the adapter checks the story's result after the agent has finished. */
   readonly checks: readonly string[];
 }

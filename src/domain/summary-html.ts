@@ -10,16 +10,16 @@ import type {
 import { escapeHtml } from "./html-text.ts";
 import { summaryStyle } from "./summary-style.ts";
 import {
-  describeChanges,
   describeCheckEnd,
   describeEarlierAttempt,
   describeMergedBranch,
   describeProof,
   describeProofCheckEnd,
   describeStoryResult,
+  describeSwarmTotals,
   describeTimeAndCost,
-  describeTotals,
   describeWeakenedTests,
+  describeWorkerChanges,
   describeWorkRef,
   hasMoreDeletedFiles,
 } from "./summary-words.ts";
@@ -47,13 +47,13 @@ export function summaryHtml(summary: SwarmSummary): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escapeHtml(`${project}: ${describeTotals(summary)}`)}</title>
+<title>${escapeHtml(`${project}: ${describeSwarmTotals(summary)}`)}</title>
 <style>${summaryStyle}</style>
 </head>
 <body>
 <header>
 <h1>${escapeHtml(project)}</h1>
-<p>${escapeHtml(describeTotals(summary))}.</p>
+<p>${escapeHtml(describeSwarmTotals(summary))}.</p>
 <p class="small">Swarm <code>${escapeHtml(swarmId)}</code>, started ${timeTag(createdAt)}, summary of ${timeTag(madeAt)}${systemCalls === null ? "" : `; system calls: ${escapeHtml(systemCalls)}`}</p>
 </header>
 <main>
@@ -131,7 +131,7 @@ function workerPart(worker: WorkerSummary): string {
     ...worker.earlier.map((earlier) => ["earlier attempt", describeEarlierAttempt(earlier)] as const),
     ["proof", describeProof(worker)],
     ["work", describeWorkRef(worker)],
-    ["changes", describeChanges(worker)],
+    ["changes", describeWorkerChanges(worker)],
     ["time and cost", describeTimeAndCost(worker).join(", ")],
     ["task file", taskFile],
     ["base commit", base?.slice(0, 12) ?? ""],

@@ -1,16 +1,16 @@
 import type { StorySummary, SummaryProofCheck, SwarmSummary, WorkerSummary } from "./generated/summary.ts";
 import { escapeMarkdown, formatCodeBlock, formatInlineCode } from "./markdown-text.ts";
 import {
-  describeChanges,
   describeCheckEnd,
   describeEarlierAttempt,
   describeMergedBranch,
   describeProof,
   describeProofCheckEnd,
   describeStoryResult,
+  describeSwarmTotals,
   describeTimeAndCost,
-  describeTotals,
   describeWeakenedTests,
+  describeWorkerChanges,
   describeWorkRef,
   hasMoreDeletedFiles,
 } from "./summary-words.ts";
@@ -23,7 +23,7 @@ export function summaryMarkdown(summary: SwarmSummary): string {
     "",
     `Project ${escapeMarkdown(project)}, started ${escapeMarkdown(createdAt)}, summary of ${madeAt}.`,
     "",
-    `${escapeMarkdown(describeTotals(summary))}.`,
+    `${escapeMarkdown(describeSwarmTotals(summary))}.`,
     "",
     ...(systemCalls === null ? [] : [`System calls: ${escapeMarkdown(systemCalls)}.`, ""]),
     ...(workers.length === 0 ? ["This swarm has no workers.", ""] : tableOf(workers)),
@@ -76,7 +76,7 @@ function workerLines(worker: WorkerSummary): string[] {
     ...worker.earlier.map((earlier) => escapeMarkdown(describeEarlierAttempt(earlier))),
     ...(base === null ? [] : [`base commit: ${formatInlineCode(base)}`]),
     ...(describeWorkRef(worker) === "" ? [] : [`work: ${escapeMarkdown(describeWorkRef(worker))}`]),
-    ...(changes === null ? [] : [`changes: ${escapeMarkdown(describeChanges(worker))}`]),
+    ...(changes === null ? [] : [`changes: ${escapeMarkdown(describeWorkerChanges(worker))}`]),
     ...(describeTimeAndCost(worker).length === 0
       ? []
       : [`effort: ${escapeMarkdown(describeTimeAndCost(worker).join(", "))}`]),

@@ -38,7 +38,7 @@ export function describeEarlierAttempt({ attempt, code, message }: WorkerSummary
  * Renders the totals of a swarm in one line: `2 of 3 workers completed, 1 failed; 5 of 7 stories; 12 min 3 s
  * of work; …`
  */
-export function describeTotals({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
+export function describeSwarmTotals({ totals: { workers, stories, workMs, usage } }: SwarmSummary): string {
   const others = (["failed", "stopped", "running", "pending"] as const).flatMap((status) =>
     workers[status] > 0 ? [`${workers[status]} ${status}`] : [],
   );
@@ -90,7 +90,7 @@ export function describeWorkRef({ work, status }: Pick<WorkerSummary, "work" | "
   return `${place} ${work.commit.slice(0, 10)}${aside}`;
 }
 
-export function describeChanges({ changes }: Pick<WorkerSummary, "changes">): string {
+export function describeWorkerChanges({ changes }: Pick<WorkerSummary, "changes">): string {
   if (changes === null) return "";
   const { commits, files, added, deleted, isCut } = changes;
   const more = isCut ? " and more" : "";

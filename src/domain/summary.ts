@@ -38,7 +38,7 @@ export interface WorkerFindings {
  * Summarises a swarm, with commands that the user can run next. `findings` has one entry for each worker, in
  * the order of the workers in the state.
  */
-export function summarize(
+export function createSwarmSummary(
   { swarmId, project, createdAt, engine, containers }: SwarmState,
   findings: readonly WorkerFindings[],
   {

@@ -12,7 +12,7 @@ import type {
 export type { ContainerRecord, SwarmState };
 
 /** Returns the initial state of a new swarm, without workers. */
-export function newSwarm(project: ProjectRef, swarmId: string, now: Date): SwarmState {
+export function newSwarmState(project: ProjectRef, swarmId: string, now: Date): SwarmState {
   const at = now.toISOString();
   return {
     version: 1,
@@ -51,7 +51,7 @@ type NewContainer = Pick<ContainerRecord, "containerName" | "taskFilePath" | "br
  * Adds the record of a new worker, which has not started. Throws if another record of the swarm has the same
  * container name or task file.
  */
-export function withNewRecord(state: SwarmState, container: NewContainer, now: Date): SwarmState {
+export function stateWithNewRecord(state: SwarmState, container: NewContainer, now: Date): SwarmState {
   const { containerName, containerId, taskFilePath } = container;
   for (const other of state.containers) {
     if (other.containerName === containerName)
@@ -79,7 +79,7 @@ export interface RecordChange {
  * Changes a worker's record. Throws TRANSITION_REFUSED if the worker's status may not change from the old to
  * the new status.
  */
-export function withChangedRecord(
+export function stateWithChangedRecord(
   state: SwarmState,
   name: string,
   change: RecordChange,
@@ -97,14 +97,17 @@ export function withChangedRecord(
   }
   const { status: _moved, ...rest } = change;
   const changed = { ...record, ...rest, updatedAt: now.toISOString() };
-  return withReplacedRecord(state, status === undefined ? changed : withStatus(changed, status, null, now));
+  return stateWithReplacedRecord(
+    state,
+    status === undefined ? changed : recordWithStatus(changed, status, null, now),
+  );
 }
 
 /**
  * Returns a worker's record with the given status and matching start and end times. The status `pending`
  * clears the times and the exit code.
  */
-export function withStatus(
+export function recordWithStatus(
   record: ContainerRecord,
   status: ContainerStatus,
   reason: Reason | null,
@@ -119,7 +122,7 @@ export function withStatus(
 }
 
 /** Replaces the worker's record that has the same container name. */
-export function withReplacedRecord(state: SwarmState, record: ContainerRecord): SwarmState {
+export function stateWithReplacedRecord(state: SwarmState, record: ContainerRecord): SwarmState {
   return {
     ...state,
     containers: state.containers.map((other) =>
@@ -129,7 +132,7 @@ export function withReplacedRecord(state: SwarmState, record: ContainerRecord): 
 }
 
 /** Removes the worker's record with this container name; throws if there is none. */
-export function withoutRecord(state: SwarmState, name: string): SwarmState {
+export function stateWithoutRecord(state: SwarmState, name: string): SwarmState {
   requireRecord(state, name);
   return { ...state, containers: state.containers.filter(({ containerName }) => containerName !== name) };
 }
@@ -138,7 +141,7 @@ export function withoutRecord(state: SwarmState, name: string): SwarmState {
  * Removes all workers' records except those of pending and running workers, as the older command
  * `swarm-cleanup` did.
  */
-export function withoutEndedRecords(state: SwarmState): SwarmState {
+export function stateWithoutEndedRecords(state: SwarmState): SwarmState {
   return {
     ...state,
     containers: state.containers.filter(({ status }) => status === "pending" || status === "running"),

@@ -1,9 +1,9 @@
 import type { ContainerRecord, SwarmState } from "./generated/swarm-state.ts";
 import type { LockHolder } from "./lock-holder.ts";
-import type { Correction } from "./reconcile.ts";
+import type { RecordCorrection } from "./reconcile.ts";
 
 /** A correction of a worker's record, and whether swarm has applied the correction. */
-export interface ShownCorrection extends Correction {
+export interface ShownRecordCorrection extends RecordCorrection {
   readonly applied: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface SwarmStatus {
    * Whether swarm has compared the records with the engine's containers. If not, the records may be outdated.
    */
   readonly reconciled: boolean;
-  readonly corrections: readonly ShownCorrection[];
+  readonly corrections: readonly ShownRecordCorrection[];
   /** The names of the containers that swarm created for this worktree and that have no record. */
   readonly orphans: readonly string[];
   /** The process that owns the swarm now; null if no process does. */
@@ -51,10 +51,10 @@ export function areWorkersCompletedOrFailed({ containers }: Pick<SwarmState, "co
  * Returns the corrections of records that swarm has applied, and those that are still valid, because the
  * record has not changed since swarm decided on the correction.
  */
-export function currentCorrections(
+export function currentRecordCorrections(
   { containers }: Pick<SwarmState, "containers">,
-  corrections: readonly ShownCorrection[],
-): ShownCorrection[] {
+  corrections: readonly ShownRecordCorrection[],
+): ShownRecordCorrection[] {
   return corrections.filter(({ container, from, applied }) => {
     const record = containers.find(({ containerName }) => containerName === container);
     return applied || (record?.status === from.status && record.containerId === from.containerId);

@@ -21,7 +21,7 @@ export function workerContainerName({
  * Returns the name of a container in which swarm checks workers' results. No worker's container has such a
  * name, because slugs contain no dots.
  */
-export function checkContainerName({
+export function nameOfCheckContainer({
   projectId,
   swarmId,
   place,
@@ -52,12 +52,18 @@ export function homeVolumeName(containerName: string): string {
  * Returns the name of the git ref that holds a worker's commits, even if the worker's branch moves or
  * disappears.
  */
-export function workRefOf({ swarmId, slug }: { readonly swarmId: string; readonly slug: string }): string {
+export function workerCommitsRefName({
+  swarmId,
+  slug,
+}: {
+  readonly swarmId: string;
+  readonly slug: string;
+}): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
 /** Returns the name of the git ref that holds the unfinished work of a failed story. */
-export function failedRefOf({
+export function failedStoryRefName({
   swarmId,
   slug,
   attempt,

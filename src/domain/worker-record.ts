@@ -63,7 +63,7 @@ export function newStoryRecords(ids: readonly string[]): StoryRecord[] {
  * Returns a worker's record that contains exactly these stories. A story that the worker's record already has
  * keeps its state.
  */
-export function withStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
+export function recordWithStories(record: ContainerRecord, ids: readonly string[]): ContainerRecord {
   const stories = newStoryRecords(ids).map(
     (story) => record.stories.find(({ id }) => id === story.id) ?? { ...story, attempt: record.attempt },
   );

@@ -7,7 +7,7 @@ import { echoMarkedMessage, joinShellLines, renderRunInstruction } from "./docke
 export type BundleTransfer = "buildkit" | "classic";
 
 /** The file name of the git bundle in the image's build context. */
-export const bundlePath = "workspace.bundle";
+export const workspaceBundleFileName = "workspace.bundle";
 
 /** The name of the Docker build argument that contains the ID of the commit to check out. */
 export const commitBuildArgument = "BASE_COMMIT";
@@ -28,7 +28,7 @@ export function workspaceLayer({
   const declared = `ARG ${commitBuildArgument}`;
   switch (transfer) {
     case "buildkit": {
-      const flags = `--mount=type=bind,source=${bundlePath},target=${bundle}`;
+      const flags = `--mount=type=bind,source=${workspaceBundleFileName},target=${bundle}`;
       return [
         declared,
         renderRunInstruction(checkout, { flags, ...(continuation && { continuation }) }),
@@ -37,7 +37,7 @@ export function workspaceLayer({
     case "classic":
       return [
         declared,
-        `COPY --chown=1000:1000 ["${bundlePath}", "${bundle}"]`,
+        `COPY --chown=1000:1000 ["${workspaceBundleFileName}", "${bundle}"]`,
         renderRunInstruction([...checkout.slice(0, -1), `${checkout.at(-1)};`, `rm -f ${bundle}`], {
           ...(continuation && { continuation }),
         }),

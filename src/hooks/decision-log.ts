@@ -9,7 +9,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { CommandAnswer } from "./pre-tool-use.ts";
+import type { HookCommandAnswer } from "./pre-tool-use.ts";
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 const maxBytes = 1024 * 1024;
@@ -19,9 +19,9 @@ const maxShown = 300;
  * Appends the decision of swarm's Claude Code hook about a command, with the reason, to a log for the user.
  * Ignores errors, because the hook has already printed the decision.
  */
-export function logDecision(
+export function logHookDecision(
   stateFolder: string,
-  { decision, why, command }: CommandAnswer & { readonly command: string },
+  { decision, why, command }: HookCommandAnswer & { readonly command: string },
   now: Date,
 ): void {
   try {

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readSmallFile } from "../state/read-small.ts";
 import { findWorktree } from "./find-swarm.ts";
 
-export interface InstalledProgram {
+export interface InstalledSwarmProgram {
   /** The path of swarm's executable, as the agent's command names it. */
   readonly program: string;
   /** The paths of files and folders that the executable loads. */
@@ -26,7 +26,7 @@ export interface SessionFolders {
  * Returns why the hook must not approve a command whose working folder is outside the session's project. Null
  * if the working folder is inside, or if the project is unknown.
  */
-export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
+export function whyCommandOutsideProject({ cwd, projectFolder }: SessionFolders): string | null {
   if (projectFolder === null || findWorktree(cwd) === findWorktree(projectFolder)) return null;
   return "the command runs outside the worktree of the Claude Code session";
 }
@@ -36,7 +36,7 @@ export function whyOutsideProject({ cwd, projectFolder }: SessionFolders): strin
  * checks each folder and link on the program's path, because replacing one of these replaces the program.
  */
 export function whyProgramReplaceable(
-  { program, parts, contents }: InstalledProgram,
+  { program, parts, contents }: InstalledSwarmProgram,
   place: SessionFolders,
 ): string | null {
   if (!lstatSync(program).isFile()) return `${program} is not a regular file`;

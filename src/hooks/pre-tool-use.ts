@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { approveCommand } from "../domain/approve-command.ts";
+import { judgeAgentCommand } from "../domain/approve-command.ts";
 import { parseHookPayload } from "./hook-payload.ts";
 import { type BudgetSources, whySpendingUnlimited } from "./own-budget.ts";
-import { isTaskFile, whyOutsideProject, whyProgramReplaceable } from "./own-program.ts";
+import { isTaskFile, whyCommandOutsideProject, whyProgramReplaceable } from "./own-program.ts";
 
 /**
  * The answer of swarm's hook to Claude Code about a command that the agent wants to run with the Bash tool.
  */
-export interface CommandAnswer {
+export interface HookCommandAnswer {
   /** With `silent`, the hook gives no answer, so that Claude Code asks the user as usual. */
   readonly decision: "allow" | "ask" | "silent";
   readonly why: string;
@@ -38,13 +38,13 @@ export interface Installation extends BudgetSources {
 const harmless: readonly string[] = ["command", "description", "timeout", "run_in_background"];
 
 /** Decides whether to approve an agent's tool call. The decision for a malformed call is `silent`. */
-export function decideToolCall(text: string, installation: Installation): CommandAnswer {
+export function decideToolCall(text: string, installation: Installation): HookCommandAnswer {
   const payload = parseHookPayload(text);
   const command = payload?.toolName === "Bash" ? payload.toolInput["command"] : undefined;
   if (!payload || typeof command !== "string")
     return silent("the tool call is not a valid call of the tool Bash", null);
   const programs = programsOf(installation);
-  const verdict = approveCommand(
+  const verdict = judgeAgentCommand(
     command,
     programs.map(({ program }) => program),
   );
@@ -54,7 +54,7 @@ export function decideToolCall(text: string, installation: Installation): Comman
   if (field !== undefined) return silent(`the Bash call has the unexpected field ${field}`, command);
   try {
     const place = { cwd: payload.cwd, projectFolder: installation.projectFolder };
-    const elsewhere = whyOutsideProject(place);
+    const elsewhere = whyCommandOutsideProject(place);
     if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
     const replaceable = used
@@ -82,12 +82,12 @@ function programsOf({ root, pluginRoot }: Pick<Installation, "root" | "pluginRoo
   return [root, pluginRoot].map((folder) => ({ program: join(folder, "bin", "swarm"), parts, contents }));
 }
 
-function silent(why: string, command: string | null): CommandAnswer {
+function silent(why: string, command: string | null): HookCommandAnswer {
   return { decision: "silent", why, command };
 }
 
 /** Renders the hook's answer as JSON for Claude Code; an empty text for `silent`. */
-export function renderCommandAnswer({ decision, why }: CommandAnswer): string {
+export function renderCommandAnswer({ decision, why }: HookCommandAnswer): string {
   if (decision === "silent") return "";
   const hookSpecificOutput = {
     hookEventName: "PreToolUse",

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { sanitizeText } from "../domain/clean-text.ts";
 import { formatSessionContextLine } from "../domain/swarm-line.ts";
-import { logDecision } from "./decision-log.ts";
+import { logHookDecision } from "./decision-log.ts";
 import { findSwarm } from "./find-swarm.ts";
 import { readStandardInput } from "./hook-payload.ts";
 import { decideToolCall, renderCommandAnswer } from "./pre-tool-use.ts";
@@ -55,7 +55,7 @@ function answerPreToolUse(
   if (text !== "") write(text);
   const { command } = answer;
   const concerns = answer.decision !== "silent" || command?.includes("/bin/swarm");
-  if (command !== null && concerns) logDecision(stateFolder, { ...answer, command }, new Date());
+  if (command !== null && concerns) logHookDecision(stateFolder, { ...answer, command }, new Date());
   return true;
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { createObjectReader, type ObjectReader } from "./object-reader.ts";
+import { createGitObjectReader, type GitObjectReader } from "./object-reader.ts";
 import { type GitResult, type GitRunOptions, type GitStreamOptions, runGit, streamGit } from "./run-git.ts";
 import { areNearbyAncestors } from "./walk-back.ts";
 
@@ -61,7 +61,7 @@ export interface IsolatedRepository {
     args: readonly string[],
     run?: Pick<GitStreamOptions, "limitMs" | "onLate">,
   ): AsyncIterable<Uint8Array>;
-  readonly objects: ObjectReader;
+  readonly objects: GitObjectReader;
 }
 
 const usualLimitMs = 10 * 60_000;
@@ -108,7 +108,7 @@ export async function createIsolatedRepo(
     ...{ folder, run, git },
     text: async (args, options) => (await git(args, options)).output.toString(),
     stream: (args, options) => streamGit([...safeGitArguments, ...args], { ...always, ...options }),
-    objects: createObjectReader(safeGitArguments, always),
+    objects: createGitObjectReader(safeGitArguments, always),
   };
 }
 

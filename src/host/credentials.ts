@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import type { Environment, UserFolders } from "./user-folders.ts";
+import type { EnvironmentVariables, UserFolders } from "./user-folders.ts";
 
 const variables = [
   "ANTHROPIC_API_KEY",
@@ -12,7 +12,10 @@ const variables = [
 ];
 
 /** Lists the names of the user's credentials that exist on this machine, never their values. */
-export async function findCredentialNames(env: Environment, { home }: UserFolders): Promise<string[]> {
+export async function findCredentialNames(
+  env: EnvironmentVariables,
+  { home }: UserFolders,
+): Promise<string[]> {
   const login = join(".claude", ".credentials.json");
   const hasLogin = await access(join(home, login)).then(
     () => true,

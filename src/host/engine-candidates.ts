@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { EngineCandidate } from "../ports/engine.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 export interface EngineCandidatesDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly home: string;
   /**
    * The engine's endpoint that `--engine` or the settings name, or null. If they name one, swarm tries no
@@ -54,7 +54,7 @@ export async function engineCandidates({
  * Reads the endpoint of the Docker CLI's current context from the CLI's files; returns null for the default
  * context.
  */
-async function currentContext(env: Environment, home: string): Promise<EngineCandidate | null> {
+async function currentContext(env: EnvironmentVariables, home: string): Promise<EngineCandidate | null> {
   const folder = env["DOCKER_CONFIG"] || join(home, ".docker");
   const config = await readJson(join(folder, "config.json"));
   const name = env["DOCKER_CONTEXT"] || config["currentContext"];
@@ -75,7 +75,7 @@ async function currentContext(env: Environment, home: string): Promise<EngineCan
  * Adds the path of the folder with TLS certificates to a TCP endpoint if DOCKER_TLS_VERIFY is set, as the
  * Docker CLI does. Otherwise, swarm would connect without the verification that the user requests.
  */
-function withCertificates(host: string, env: Environment, home: string): string {
+function withCertificates(host: string, env: EnvironmentVariables, home: string): string {
   if (!host.startsWith("tcp://") || !env["DOCKER_TLS_VERIFY"]) return host;
   return certified(host, env["DOCKER_CERT_PATH"] || join(home, ".docker"));
 }

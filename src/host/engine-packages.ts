@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 /** The programs that swarm's private engine needs, each with the Debian package that contains it. */
 const required: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const required: Readonly<Record<string, string>> = {
 const optional: Readonly<Record<string, string>> = { runsc: "runsc", debootstrap: "debootstrap" };
 
 /** Finds the path of an installed program by its name; returns null if the program is not installed. */
-export async function findProgram(name: string, env: Environment): Promise<string | null> {
+export async function findProgram(name: string, env: EnvironmentVariables): Promise<string | null> {
   const folders =
     `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);
   for (const folder of folders.filter(Boolean)) {
@@ -35,7 +35,7 @@ export async function findProgram(name: string, env: Environment): Promise<strin
  * Lists the Debian packages that must be installed before a private engine can start. Returns an empty list
  * if all required programs are present.
  */
-export async function missingPackages(env: Environment): Promise<string[]> {
+export async function findMissingEnginePackages(env: EnvironmentVariables): Promise<string[]> {
   const needed = await packagesOf(required, env);
   return needed.length === 0 ? [] : [...needed, ...(await packagesOf(optional, env))];
 }
@@ -68,7 +68,7 @@ export async function installPackages(
 
 async function packagesOf(
   packageByProgram: Readonly<Record<string, string>>,
-  env: Environment,
+  env: EnvironmentVariables,
 ): Promise<string[]> {
   const found = await Promise.all(
     Object.entries(packageByProgram).map(async ([program, name]) =>

@@ -1,5 +1,5 @@
 import { findProgram } from "./engine-packages.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 interface DaemonRuntime {
   readonly path: string;
@@ -10,7 +10,7 @@ interface DaemonRuntime {
  * Finds the container runtimes other than runc that are installed on this machine, in the format of Docker's
  * `daemon.json`. Swarm probes later whether they work.
  */
-export async function daemonRuntimes(env: Environment): Promise<Record<string, DaemonRuntime>> {
+export async function daemonRuntimes(env: EnvironmentVariables): Promise<Record<string, DaemonRuntime>> {
   const [gvisor, sysbox] = await Promise.all([findProgram("runsc", env), findProgram("sysbox-runc", env)]);
   return {
     ...(gvisor && { runsc: { path: gvisor, runtimeArgs: await gvisorArgs(gvisor) } }),

@@ -2,8 +2,8 @@ import { glob, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { hasControlCharacters } from "../domain/clean-text.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { InputFile } from "../ports/sandbox-folders.ts";
-import { liesInside } from "./inside.ts";
+import type { SandboxInputFile } from "../ports/sandbox-folders.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 const maxFiles = 10_000;
 const maxBytes = 1024 ** 3;
@@ -12,8 +12,11 @@ const maxBytes = 1024 ** 3;
  * Finds the sandbox's input files: the files below a folder that match glob patterns. Throws if a pattern
  * matches no file, or if a match is not a regular file inside the folder.
  */
-export async function findInputs(folder: string, patterns: readonly string[]): Promise<InputFile[]> {
-  const found = new Map<string, InputFile>();
+export async function findSandboxInputFiles(
+  folder: string,
+  patterns: readonly string[],
+): Promise<SandboxInputFile[]> {
+  const found = new Map<string, SandboxInputFile>();
   let bytes = 0;
   for (const pattern of patterns) {
     const refuse = (reason: string): never => {
@@ -25,7 +28,7 @@ export async function findInputs(folder: string, patterns: readonly string[]): P
       const stats = await stat(join(folder, match)).catch(() => refuse(`${path} is a broken link`));
       if (stats.isDirectory()) continue;
       if (!stats.isFile()) refuse(`${path} is not a regular file`);
-      if (!(await liesInside(folder, join(folder, match))))
+      if (!(await resolvesInsideFolder(folder, join(folder, match))))
         refuse(`${path} is a link to a file outside the folder`);
       if (hasControlCharacters(path) || /[\r\n\t]/.test(path))
         refuse("a file name contains control characters");

@@ -7,10 +7,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ImageSources } from "../ports/image-sources.ts";
 import { findProgram } from "./engine-packages.ts";
 import { createProcessFolder } from "./own-folder.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 export interface ImageSourcesDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly imagesFolder: string;
   readonly adapterFile: string;
   /** The folder in which swarm caches downloads. */
@@ -116,7 +116,7 @@ function firstWords(text: string): string {
   return lines.slice(0, 5).join(" ").slice(0, 300);
 }
 
-async function refuseWithout(env: Environment): Promise<void> {
+async function refuseWithout(env: EnvironmentVariables): Promise<void> {
   const reason =
     process.platform !== "linux"
       ? "debootstrap needs Linux"
@@ -129,7 +129,7 @@ async function refuseWithout(env: Environment): Promise<void> {
 }
 
 async function debootstrap(
-  env: Environment,
+  env: EnvironmentVariables,
   release: string,
   folder: string,
   onStep: (step: string) => void,

@@ -6,7 +6,7 @@ import { SwarmError } from "../domain/errors.ts";
  * Returns whether a path lies in a folder after all symbolic links are resolved, because an untrusted
  * repository may contain links to any path. The path need not exist.
  */
-export async function liesInside(folder: string, path: string): Promise<boolean> {
+export async function resolvesInsideFolder(folder: string, path: string): Promise<boolean> {
   const inside = relative(await realpath(folder), await realOf(path));
   return inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
 }
@@ -32,7 +32,7 @@ async function realOf(path: string): Promise<string> {
  */
 export async function resolveSwarmFile(root: string, name: string): Promise<string> {
   const file = join(root, ".aimi", name);
-  if (await liesInside(root, file)) return file;
+  if (await resolvesInsideFolder(root, file)) return file;
   throw new SwarmError("FILE_FAILED", {
     file: `.aimi/${name}`,
     reason: "a link in this path points outside the repository",

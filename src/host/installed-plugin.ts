@@ -11,21 +11,21 @@ const limitMs = 20_000;
  * Sends two sample calls to the hook of swarm's plugin that is installed in Claude Code. Returns the hook's
  * answers, or null if the plugin is not installed.
  */
-export async function replayInstalledHook(home: string, cwd: string): Promise<HookTestResult | null> {
+export async function testInstalledPluginHook(home: string, cwd: string): Promise<HookTestResult | null> {
   const settings = join(home, ".claude");
   const { plugins } = await readJson(join(settings, "plugins", "installed_plugins.json"));
   const [entry] = plugins?.[pluginName] ?? [];
   const place = entry?.installPath;
   if (typeof place !== "string") return null;
   const { enabledPlugins } = await readJson(join(settings, "settings.json"));
-  return replayHook(place, { cwd, isEnabled: enabledPlugins?.[pluginName] !== false });
+  return testPluginHook(place, { cwd, isEnabled: enabledPlugins?.[pluginName] !== false });
 }
 
 /**
  * Sends two sample calls to the hook of a plugin and returns its answers. One call is a `swarm` command; the
  * other appends a second command, so the hook must not approve it.
  */
-export async function replayHook(
+export async function testPluginHook(
   place: string,
   { cwd, isEnabled }: { readonly cwd: string; readonly isEnabled: boolean },
 ): Promise<HookTestResult> {

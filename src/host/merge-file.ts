@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../domain/errors.ts";
 import type { MergeReport } from "../domain/generated/merge.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * The file with the report of the last merge of a swarm's results. If the file is lost, the next merge
@@ -32,7 +32,7 @@ export function openMergeReportFile(
 
     async write(report) {
       const file = fileOf(report.swarmId);
-      if (!(await liesInside(root, file)))
+      if (!(await resolvesInsideFolder(root, file)))
         throw new SwarmError("FILE_UNWRITABLE", {
           file,
           reason: "a link in this path points outside the repository",

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { ProjectFileWriter } from "../ports/project-files.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * Creates new files in the user's repository, and appends missing lines to files. Never overwrites existing
@@ -44,7 +44,7 @@ function explain(path: string): (error: unknown) => never {
 
 async function locate(root: string, file: string): Promise<string> {
   const path = join(root, file);
-  if (await liesInside(root, path)) return path;
+  if (await resolvesInsideFolder(root, path)) return path;
   throw new SwarmError("FILE_UNWRITABLE", {
     file,
     reason: "a link in this path points outside the repository",

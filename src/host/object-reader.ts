@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { GitStartOptions } from "./start-git.ts";
 import { type InteractiveGit, startInteractiveGit } from "./talk-to-git.ts";
 
-export interface ObjectFacts {
+export interface GitObjectFacts {
   readonly id: string;
   readonly type: string;
   readonly bytes: number;
@@ -12,12 +12,12 @@ export interface ObjectFacts {
  * Reads many git objects through one git process, because starting a git process takes longer than a hundred
  * reads.
  */
-export interface ObjectReader extends AsyncDisposable {
+export interface GitObjectReader extends AsyncDisposable {
   /**
    * Returns the ID, type and size of each object, in the order of the names; null for each object that the
    * repository does not have.
    */
-  readFacts(names: readonly string[]): Promise<(ObjectFacts | null)[]>;
+  readFacts(names: readonly string[]): Promise<(GitObjectFacts | null)[]>;
   /** Yields the content of each object, whatever its type and size. The caller must check the sizes first. */
   readContents(ids: readonly string[]): AsyncGenerator<Buffer>;
 }
@@ -26,7 +26,7 @@ export interface ObjectReader extends AsyncDisposable {
 const maxPending = 500;
 
 /** Creates an object reader, which starts its git process at the first read. */
-export function createObjectReader(args: readonly string[], start: GitStartOptions): ObjectReader {
+export function createGitObjectReader(args: readonly string[], start: GitStartOptions): GitObjectReader {
   let talk: InteractiveGit | undefined;
   /**
    * Resolves when the previous call of the reader has ended. Calls run one at a time, because git answers in
@@ -55,7 +55,7 @@ export function createObjectReader(args: readonly string[], start: GitStartOptio
   return {
     async readFacts(names) {
       using _turn = await turn();
-      const found: (ObjectFacts | null)[] = [];
+      const found: (GitObjectFacts | null)[] = [];
       for (const some of slices(names)) {
         const { line } = ask("info", some);
         for (const _ of some) found.push(factsIn(await line()));
@@ -106,7 +106,7 @@ function* slices(names: readonly string[]): Generator<readonly string[]> {
  * Parses a line `<id> <type> <size>` that git prints about an object. Returns null for any other line,
  * because git then has no such object.
  */
-function factsIn(line: string): ObjectFacts | null {
+function factsIn(line: string): GitObjectFacts | null {
   const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
   return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };
 }

@@ -22,7 +22,7 @@ const listed = { items: 10_000, characters: 1024 * 1024 };
  * Moves the collected output files of a sandbox's task to the folder `outputs/`, and removes the files of an
  * earlier run. Reads folders entry by entry, because they may be large.
  */
-export async function placeOutputs(
+export async function replaceTaskOutputs(
   outputs: string,
   collected: string,
   expected: readonly string[],

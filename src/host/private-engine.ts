@@ -16,17 +16,17 @@ import {
   minSecondOctet,
   removeEngineNetwork,
 } from "./engine-network.ts";
-import { findProgram, installPackages, missingPackages } from "./engine-packages.ts";
+import { findMissingEnginePackages, findProgram, installPackages } from "./engine-packages.ts";
 import { daemonRuntimes } from "./engine-runtimes.ts";
 import { readMachineFacts } from "./machine.ts";
 import { unmountBelow } from "./mounts.ts";
 import { endProcesses, findProcesses, isAlive } from "./processes.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 export interface PrivateEngineDeps {
   /** The folder of the private engine, below the user's state folder. */
   readonly folder: string;
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   /** The lock that prevents two starts at the same time from creating two engines. */
   readonly lock: Lock;
   /** Returns whether a container engine answers at an endpoint. */
@@ -91,7 +91,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
     status,
 
     async missingPackages() {
-      return (await status()).state === "stopped" ? missingPackages(env) : [];
+      return (await status()).state === "stopped" ? findMissingEnginePackages(env) : [];
     },
 
     async start({ mayInstall, onStep, reset, signal }) {
@@ -104,7 +104,7 @@ export function privateEngine({ folder, env, lock, answers }: PrivateEngineDeps)
           reason: before.reason ?? "the private engine cannot run on this machine",
         });
       }
-      const packages = await missingPackages(env);
+      const packages = await findMissingEnginePackages(env);
       if (packages.length > 0) {
         if (!mayInstall)
           throw new SwarmError("PACKAGES_NOT_INSTALLED", {
@@ -225,7 +225,11 @@ function hashOf(folder: string): string {
   return createHash("sha256").update(folder).digest("hex").slice(0, 6);
 }
 
-async function reasonAgainst(system: string, isRoot: boolean, env: Environment): Promise<string | null> {
+async function reasonAgainst(
+  system: string,
+  isRoot: boolean,
+  env: EnvironmentVariables,
+): Promise<string | null> {
   if (process.platform !== "linux") return "the private engine needs Linux";
   if (!isRoot) return "only root can run the private engine";
   const installable = system === "debian" || system === "ubuntu";

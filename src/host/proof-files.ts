@@ -4,7 +4,7 @@ import writeFileAtomic from "write-file-atomic";
 import { isCommitId } from "../domain/commit-id.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ProofReport, RanCheck } from "../domain/generated/proof.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * Stores the results of the checks that swarm runs in fresh sandboxes on the workers' results. If a stored
@@ -59,7 +59,7 @@ export function proofFiles(
   }
 
   async function write(file: string, value: object): Promise<void> {
-    if (!(await liesInside(root, file)))
+    if (!(await resolvesInsideFolder(root, file)))
       throw new SwarmError("FILE_UNWRITABLE", {
         file,
         reason: "a link in this path points outside the repository",

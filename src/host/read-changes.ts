@@ -4,7 +4,7 @@ import { baseNameOf } from "../domain/tree-path.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "../ports/work-repository.ts";
 import type { IsolatedRepository } from "./clean-room.ts";
 import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
-import { readSmallFiles } from "./small-files.ts";
+import { readSmallBlobs } from "./small-files.ts";
 import { splitStream } from "./split-stream.ts";
 
 /**
@@ -57,7 +57,7 @@ export async function readSensitivePaths(
       .slice(0, maxLinks - links)
       .map(({ id }) => id);
     links += linkIds.length;
-    const targets = await readSmallFiles(repo, linkIds, maxLinkBytes);
+    const targets = await readSmallBlobs(repo, linkIds, maxLinkBytes);
     for (const entry of entries) {
       const why = findSensitiveReason({
         path: entry.path,
@@ -107,7 +107,7 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
-    const contents = await readSmallFiles(repo, [id, oldId], Math.min(maxManifestBytes, left));
+    const contents = await readSmallBlobs(repo, [id, oldId], Math.min(maxManifestBytes, left));
     const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
     left -= (after?.length ?? 0) + (before?.length ?? 0);
     return after === null || hasChangedScripts(before, after);

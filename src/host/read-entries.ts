@@ -2,7 +2,7 @@ import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { joinPath } from "../domain/tree-path.ts";
 import type { BundleRefusal } from "../ports/work-repository.ts";
-import type { ObjectReader } from "./object-reader.ts";
+import type { GitObjectReader } from "./object-reader.ts";
 import { type GitTreeEntry, pairTreeEntries } from "./read-tree.ts";
 
 /** A file that differs between the two compared commits. */
@@ -71,7 +71,7 @@ interface Folder {
 }
 
 interface Walk {
-  readonly objects: ObjectReader;
+  readonly objects: GitObjectReader;
   readonly limits: TreeReadLimits;
   readonly see: ChangesToRead["onEntry"];
   entries: number;
@@ -85,7 +85,7 @@ interface Walk {
  * memory: a few hundred bytes of nested folders can stand for billions of files.
  */
 export async function readChangedEntries(
-  objects: ObjectReader,
+  objects: GitObjectReader,
   { base, tip, limits = defaultTreeReadLimits, onEntry }: ChangesToRead,
 ): Promise<UnreadReason | null> {
   const [was, now] = await objects.readFacts([`${base}^{tree}`, `${tip}^{tree}`]);

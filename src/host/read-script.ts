@@ -1,16 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * Reads a script file as JSON. Throws if the file, after resolving symbolic links, is outside the folder. The
  * sandbox validates the script's content.
  */
-export async function readScript(folder: string, path: string): Promise<object> {
+export async function readAgentScript(folder: string, path: string): Promise<object> {
   const file = join(folder, path);
   try {
-    if (!(await liesInside(folder, file))) throw new Error("the script is outside the folder .aimi");
+    if (!(await resolvesInsideFolder(folder, file)))
+      throw new Error("the script is outside the folder .aimi");
     return JSON.parse(await readFile(file, "utf8")) as object;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -10,10 +10,10 @@ import {
 } from "../domain/secret-reference.ts";
 import { parseClaudeLogin } from "./login-file.ts";
 import type { RunSecretProgram } from "./secret-program.ts";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 export interface SecretDeps {
-  readonly env: Environment;
+  readonly env: EnvironmentVariables;
   readonly home: string;
   readonly run: RunSecretProgram;
   /**

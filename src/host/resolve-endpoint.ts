@@ -5,13 +5,13 @@ import { parseSecretReference, redactSecretReference } from "../domain/secret-re
 import { parseClaudeLogin } from "./login-file.ts";
 
 /** The OAuth server that renews logins of Claude Code, and the OAuth client ID to send to the server. */
-export interface LoginIssuer {
+export interface ClaudeLoginIssuer {
   readonly refreshUrl: string;
   readonly clientId: string;
 }
 
 /** The OAuth server and client ID that Claude Code itself uses. */
-const claudeCode: LoginIssuer = {
+const claudeCode: ClaudeLoginIssuer = {
   refreshUrl: "https://platform.claude.com/v1/oauth/token",
   clientId: "9d1c250a-e61b-44d9-88ed-5944d1962f5e",
 };
@@ -22,10 +22,10 @@ type ReadSecret = (reference: string) => Promise<string>;
  * Returns the description of a model endpoint for the gateway, with the credential's secret. The result
  * contains secrets, so the caller must not store it.
  */
-export async function resolveEndpoint(
+export async function resolveModelEndpoint(
   { name, api, url, pass, credential }: EndpointPlan,
   read: ReadSecret,
-  issuer: LoginIssuer = claudeCode,
+  issuer: ClaudeLoginIssuer = claudeCode,
 ): Promise<ModelEndpoint> {
   if (credential.kind === "login") {
     const { reference } = credential;
@@ -78,7 +78,7 @@ export async function resolveEndpointHeaders(
  * Creates the gateway's credential from a secret. Detects by the secret's content whether it is a Claude Code
  * login, a subscription token or an API key.
  */
-function byContent(secret: string, { refreshUrl, clientId }: LoginIssuer): GatewayCredential {
+function byContent(secret: string, { refreshUrl, clientId }: ClaudeLoginIssuer): GatewayCredential {
   const login = parseClaudeLogin(secret);
   if (login !== null) return { kind: "login", ...login, refreshUrl, clientId };
   if (secret.startsWith("sk-ant-oat"))

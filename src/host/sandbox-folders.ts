@@ -18,10 +18,10 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { DestroyedSandbox, SandboxFolders } from "../ports/sandbox-folders.ts";
-import { findInputs } from "./find-inputs.ts";
-import { liesInside } from "./inside.ts";
+import { findSandboxInputFiles } from "./find-inputs.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 import { openOutputLog } from "./output-log.ts";
-import { placeOutputs, swarmOutputNames } from "./place-outputs.ts";
+import { replaceTaskOutputs, swarmOutputNames } from "./place-outputs.ts";
 import { readOutputPieces } from "./read-pieces.ts";
 import type { ComputeRecordSeal } from "./record-seal.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -106,7 +106,7 @@ export function openSandboxFolders({
     read: readRecord,
 
     async make(id, { spec, inputs }) {
-      if (!(await liesInside(root, all)))
+      if (!(await resolvesInsideFolder(root, all)))
         throw new SwarmError("FILE_FAILED", {
           file: ".aimi/sandboxes",
           reason: "a link in this path points outside the project folder",
@@ -146,7 +146,8 @@ export function openSandboxFolders({
       await rename(collected, pathFor(id, "work"));
     },
 
-    replaceOutputs: (id, collected, expected) => placeOutputs(pathFor(id, "outputs"), collected, expected),
+    replaceOutputs: (id, collected, expected) =>
+      replaceTaskOutputs(pathFor(id, "outputs"), collected, expected),
 
     async markDestroying(id) {
       const mark = pathFor(id, destroyMark);
@@ -180,7 +181,7 @@ export function openSandboxFolders({
     },
 
     lockOf: (id) => lockAt(pathFor(id, ".lock")),
-    findInputs: (patterns) => findInputs(folder, patterns),
+    findInputs: (patterns) => findSandboxInputFiles(folder, patterns),
   };
 }
 

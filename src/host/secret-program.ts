@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import type { Environment } from "./user-folders.ts";
+import type { EnvironmentVariables } from "./user-folders.ts";
 
 /** The result of running a program that prints a secret. */
 export interface SecretProgramEnd {
@@ -18,7 +18,7 @@ export interface SecretProgramEnd {
 export type RunSecretProgram = (
   program: string,
   args: readonly string[],
-  how: { readonly folder: string; readonly env: Environment },
+  how: { readonly folder: string; readonly env: EnvironmentVariables },
 ) => Promise<SecretProgramEnd>;
 
 const maxBytes = 1024 * 1024;

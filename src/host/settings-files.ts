@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
 import { SwarmError } from "../domain/errors.ts";
 import type { FileContent } from "../ports/project-files.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 const largest = 1024 * 1024;
 
@@ -12,7 +12,7 @@ export async function readSettingsFile(file: string, within?: string): Promise<F
     // Refuse all but regular files: to read a FIFO at this path would block for ever.
     if (!(await stat(file)).isFile())
       throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason: "the file is not a regular file" });
-    if (within !== undefined && !(await liesInside(within, file))) {
+    if (within !== undefined && !(await resolvesInsideFolder(within, file))) {
       throw new SwarmError("FILE_UNREADABLE", {
         place: { file },
         reason: "the file is a link to a file outside the repository",

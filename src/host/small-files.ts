@@ -4,7 +4,7 @@ import type { IsolatedRepository } from "./clean-room.ts";
  * Reads the contents of git blobs with the given IDs. The content is null if the blob is larger than
  * `maxFileBytes`, or if the ID does not name a blob.
  */
-export async function readSmallFiles(
+export async function readSmallBlobs(
   repo: IsolatedRepository,
   ids: readonly string[],
   maxFileBytes: number,

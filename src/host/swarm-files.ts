@@ -2,7 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { SwarmFiles } from "../ports/leftovers.ts";
 import type { Repository } from "./find-repository.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -19,7 +19,7 @@ export function openSwarmFiles({ root, gitFolder }: Pick<Repository, "root" | "g
    * leads out of the worktree, because an untrusted repository may contain links to any path.
    */
   const folders = async (): Promise<string[]> =>
-    (await liesInside(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];
+    (await resolvesInsideFolder(root, inWorktree)) ? [inWorktree, inGitFolder] : [inGitFolder];
 
   return {
     async list() {

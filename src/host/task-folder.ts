@@ -3,7 +3,7 @@ import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskFolder } from "../ports/project-files.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * The maximum size of a task file in bytes. A task file of this size still fits into one message from the
@@ -23,7 +23,7 @@ export function openTaskFolder(root: string): TaskFolder {
 
   return {
     async list() {
-      if (!(await liesInside(root, folder)))
+      if (!(await resolvesInsideFolder(root, folder)))
         throw new SwarmError("TASK_FILE_OUTSIDE", { file: shown, folder: "the repository" });
       const names = (await readdir(folder).catch(emptyIfMissing)).filter((name) =>
         name.endsWith("-tasks.json"),
@@ -42,7 +42,7 @@ export function openTaskFolder(root: string): TaskFolder {
       const real = await realpath(path).catch(() => null);
       if (real === null) throw new SwarmError("TASK_FILE_NOT_FOUND", { file, folder: shown });
       const inside = relative(await realpath(folder).catch(() => folder), real);
-      if (!(await liesInside(root, real))) throw outside();
+      if (!(await resolvesInsideFolder(root, real))) throw outside();
       if (inside.startsWith("..") || isAbsolute(inside) || inside.includes(sep) || !safeName.test(name))
         throw outside();
       const bytes = await readBounded(real, join(shown, name));

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** The user's folders that swarm uses outside of any project. */
 export interface UserFolders {
@@ -19,7 +19,7 @@ export interface UserFolders {
  * Returns the user's folders by the XDG convention. The environment variable `SWARM_STATE_DIR` overrides the
  * state folder.
  */
-export function userFolders(env: Environment): UserFolders {
+export function userFolders(env: EnvironmentVariables): UserFolders {
   const home = env["HOME"] || homedir();
   return {
     home,

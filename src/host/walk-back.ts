@@ -1,4 +1,4 @@
-import type { ObjectReader } from "./object-reader.ts";
+import type { GitObjectReader } from "./object-reader.ts";
 
 /**
  * The limits of the search: steps back from the tip, commits per step, and bytes per commit object. Beyond
@@ -11,7 +11,7 @@ const [maxSteps, maxBatch, maxBytes] = [32, 64, 64 * 1024];
  * search within its limits did not find all of the commits.
  */
 export async function areNearbyAncestors(
-  objects: ObjectReader,
+  objects: GitObjectReader,
   commits: readonly string[],
   tip: string,
 ): Promise<boolean> {

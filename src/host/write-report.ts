@@ -6,20 +6,20 @@ import type { SwarmSummary } from "../domain/generated/summary.ts";
 import { reportFileName } from "../domain/report-name.ts";
 import { summaryHtml } from "../domain/summary-html.ts";
 import { summaryMarkdown } from "../domain/summary-markdown.ts";
-import { liesInside } from "./inside.ts";
+import { resolvesInsideFolder } from "./inside.ts";
 
 /**
  * Writes the report of a swarm to `.aimi/reports/<date>-<swarm>.md` and `.html`, and copies both files to
  * `latest.md` and `latest.html`. Returns the path of the dated `.md` file.
  */
-export async function writeReport(root: string, summary: SwarmSummary): Promise<string> {
+export async function writeSwarmReport(root: string, summary: SwarmSummary): Promise<string> {
   const folder = join(".aimi", "reports");
   const pages = { md: summaryMarkdown(summary), html: summaryHtml(summary) };
   const name = reportFileName(summary);
   for (const stem of [name, "latest"])
     for (const [ending, page] of Object.entries(pages)) {
       const file = join(root, folder, `${stem}.${ending}`);
-      if (!(await liesInside(root, file)))
+      if (!(await resolvesInsideFolder(root, file)))
         throw new SwarmError("FILE_UNWRITABLE", {
           file,
           reason: "a link in this path points outside the repository",

@@ -1,9 +1,9 @@
-import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import { SwarmError } from "../domain/errors.ts";
 import { formatInputsLabel } from "../domain/image-inputs.ts";
 import { dependencyBuildContext } from "../domain/project-dockerfile.ts";
 import { unsuitableImageMark } from "../domain/user-dockerfile.ts";
-import { bundlePath, commitBuildArgument } from "../domain/workspace-layer.ts";
+import { commitBuildArgument, workspaceBundleFileName } from "../domain/workspace-layer.ts";
 import type { CommitReader, TrackedFile } from "../ports/commit-reader.ts";
 import { type ContainerEngine, labels } from "../ports/engine.ts";
 import type { EnsuredImage, EnsureImageDeps, ImageBuildCallbacks } from "./ensure-base-image.ts";
@@ -116,15 +116,15 @@ async function* contextOf(
   { commits }: ImageProject,
   { dockerfile, layers, files }: ProjectImagePlan,
   bundle: string,
-): AsyncGenerator<PackedFile> {
+): AsyncGenerator<EntryToPack> {
   const plain = { uid: 0, gid: 0, mode: 0o644 };
   yield { ...plain, kind: "file", path: "Dockerfile", content: Buffer.from(dockerfile) };
-  yield { ...plain, kind: "file", path: bundlePath, from: bundle };
+  yield { ...plain, kind: "file", path: workspaceBundleFileName, from: bundle };
   const fileByPath = new Map(files.filter(isRegularTrackedFile).map((file) => [file.path, file]));
   const wanted = layers
     ? dependencyBuildContext(layers)
     : [...fileByPath.keys()]
-        .filter((path) => path !== "Dockerfile" && path !== bundlePath)
+        .filter((path) => path !== "Dockerfile" && path !== workspaceBundleFileName)
         .map((path) => ({ path, from: path }));
   const tracked: Copy[] = [];
   for (const { path, from } of wanted) {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import {
   agentPackages,
   baseImage,
@@ -217,7 +217,7 @@ async function baseContext(
   { sources }: EnsureImageDeps,
   nodePackage: string,
   signal?: AbortSignal,
-): Promise<PackedFile[]> {
+): Promise<EntryToPack[]> {
   // Downloads one file after the other, so that a failed download leaves no second one running.
   const node = await sources.download(nodePackage, nodeVersion, signal);
   const npm = await sources.download("npm", npmVersion, signal);
@@ -232,11 +232,11 @@ async function baseContext(
     { ...plain, kind: "file", path: "node.tgz", from: node },
     { ...plain, kind: "file", path: "npm.tgz", from: npm },
     ...Object.entries(programs).map(
-      ([path, content]): PackedFile => ({ ...plain, kind: "file", path, mode: 0o755, content }),
+      ([path, content]): EntryToPack => ({ ...plain, kind: "file", path, mode: 0o755, content }),
     ),
     { ...plain, kind: "folder", path: "certificates", mode: 0o755 },
     ...certificates.map(
-      (certificate, index): PackedFile => ({
+      (certificate, index): EntryToPack => ({
         ...plain,
         kind: "file",
         path: `certificates/machine-${index + 1}.crt`,

@@ -133,7 +133,7 @@ export type ExecExit =
   | { readonly kind: "lost"; readonly reason: string };
 
 /** A program that swarm started in a running container with `exec`. */
-export interface Execution extends AsyncDisposable {
+export interface ContainerExecution extends AsyncDisposable {
   readonly id: string;
   /** Writes to the program's stdin. Resolves when the engine has accepted the bytes. */
   write(bytes: Uint8Array): Promise<void>;
@@ -220,7 +220,7 @@ export interface Containers {
     options?: { readonly withDisk: boolean },
     signal?: AbortSignal,
   ): Promise<ContainerFacts | null>;
-  exec(id: string, spec: ExecSpec, signal?: AbortSignal): Promise<Execution>;
+  exec(id: string, spec: ExecSpec, signal?: AbortSignal): Promise<ContainerExecution>;
   openTerminal(id: string, spec: TerminalSpec, signal?: AbortSignal): Promise<TerminalSession>;
   /**
    * Unpacks a tar stream into a container, which must not be running. For a running container, use `exec`

@@ -5,13 +5,13 @@ import type { AcpReason, Cancel, Completion, ErrorMessage } from "../domain/gene
  * The status of the connection to an adapter. `stalled` means that the container runs, but its adapter sends
  * nothing, or its agent has done nothing for a long time.
  */
-export type ConnectionStatus = "live" | "lost" | "paused" | "stalled";
+export type AdapterConnectionStatus = "live" | "lost" | "paused" | "stalled";
 
 /**
  * How a conversation with an adapter ended. The adapter's messages contain claims of the worker that swarm
  * has not verified.
  */
-export type ConversationEnd =
+export type AdapterConversationEnd =
   | { readonly kind: "completion"; readonly message: Completion }
   /**
    * The adapter reported that it cannot do its work. If the message has no `seq`, the adapter has only
@@ -39,7 +39,7 @@ export type ConversationEnd =
   | { readonly kind: "lost"; readonly reason: AcpReason };
 
 /** An event of the conversation with an adapter, for the owner. All texts are safe to print on a terminal. */
-export type ConversationEvent =
+export type AdapterConversationEvent =
   /**
    * A new message of the adapter. If the message has a `seq`, the host has already written it to the host's
    * journal on disk.
@@ -47,16 +47,16 @@ export type ConversationEvent =
   | { readonly kind: "message"; readonly message: AdapterMessage }
   /** The number of the adapter's messages that the host ignored because their types are unknown. */
   | { readonly kind: "ignored"; readonly count: number }
-  | { readonly kind: "line"; readonly status: ConnectionStatus; readonly why: string }
-  | { readonly kind: "end"; readonly end: ConversationEnd };
+  | { readonly kind: "line"; readonly status: AdapterConnectionStatus; readonly why: string }
+  | { readonly kind: "end"; readonly end: AdapterConversationEnd };
 
 /**
  * A conversation between the host and an adapter. If the owner reads events slowly, back-pressure pauses the
  * conversation.
  */
-export interface Conversation extends AsyncDisposable {
+export interface AdapterConversation extends AsyncDisposable {
   /** The events of the conversation. Only one reader may iterate over them. The last event is `end`. */
-  readonly events: AsyncIterable<ConversationEvent>;
+  readonly events: AsyncIterable<AdapterConversationEvent>;
   /**
    * Asks the adapter to stop the agent. If the connection is broken, the host sends the request after it has
    * reconnected.

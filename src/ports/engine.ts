@@ -55,7 +55,7 @@ export interface LabelledVolume {
 }
 
 /** The project and the worktree to whose containers or volumes a listing is limited. */
-export interface EngineScope {
+export interface EngineWorktreeScope {
   readonly projectId: string;
   readonly worktree: string;
 }
@@ -72,11 +72,11 @@ export interface ContainerEngine {
    */
   info(signal?: AbortSignal): Promise<EngineInfo>;
   /** Lists the containers of one worktree with a single request to the engine. */
-  listContainers(scope: EngineScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
+  listContainers(scope: EngineWorktreeScope, signal?: AbortSignal): Promise<LabelledContainer[]>;
   /** Lists the running and paused sandboxes of all projects and users. */
   listSandboxesInUse(signal?: AbortSignal): Promise<SandboxInUse[]>;
   /** Lists the volumes of one worktree. */
-  volumes(scope: EngineScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
+  volumes(scope: EngineWorktreeScope, signal?: AbortSignal): Promise<LabelledVolume[]>;
   /**
    * Measures the isolation of a runtime: runs a probe in a container that is configured like a worker's
    * container, and removes the container.
@@ -102,7 +102,7 @@ export interface ConnectedEngine {
 }
 
 /** The result of trying to reach a container engine at a candidate endpoint. */
-export interface TriedCandidate extends EngineCandidate {
+export interface TriedEngineCandidate extends EngineCandidate {
   /** The reason why swarm does not use this endpoint; null if an engine answered. */
   readonly refused: string | null;
   readonly info: EngineInfo | null;

@@ -1,4 +1,4 @@
-import type { LedgerLine } from "../domain/ledger.ts";
+import type { TaskLedgerLine } from "../domain/ledger.ts";
 
 /** The content of a file, with its paths and its checksum. */
 export interface FileContent {
@@ -31,9 +31,9 @@ export interface TaskFolder {
  * ledger identifies a task file by the checksum of its content.
  */
 export interface LedgerFile {
-  read(): Promise<LedgerLine[]>;
+  read(): Promise<TaskLedgerLine[]>;
   /** Appends lines to the ledger. Resolves when the lines are on the disk. */
-  add(lines: readonly LedgerLine[]): Promise<void>;
+  add(lines: readonly TaskLedgerLine[]): Promise<void>;
 }
 
 /**

@@ -18,7 +18,7 @@ export interface DestroyedSandbox {
   readonly destroyedAt: string;
 }
 
-export interface InputFile {
+export interface SandboxInputFile {
   /**
    * The input file's path relative to the folder in which the user ran the command, with `/` as the
    * separator.
@@ -65,7 +65,10 @@ export interface SandboxFolders {
    * Creates a new sandbox's folder, with the sandbox's spec and copies of the input files. Throws if the
    * folder already exists.
    */
-  make(id: string, content: { readonly spec: string; readonly inputs: readonly InputFile[] }): Promise<void>;
+  make(
+    id: string,
+    content: { readonly spec: string; readonly inputs: readonly SandboxInputFile[] },
+  ): Promise<void>;
   write(record: SandboxRecord): Promise<void>;
   logEvent(id: string, event: SandboxEvent): Promise<void>;
   /** Empties a sandbox's output logs for a new task, and opens them. */
@@ -99,5 +102,5 @@ export interface SandboxFolders {
   /**
    * Finds the input files that match the glob patterns, below the folder in which the user ran the command.
    */
-  findInputs(patterns: readonly string[]): Promise<InputFile[]>;
+  findInputs(patterns: readonly string[]): Promise<SandboxInputFile[]>;
 }

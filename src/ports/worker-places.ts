@@ -1,7 +1,7 @@
 import type { JournalledMessage } from "../domain/acp-messages.ts";
 import type { StoredReworkRequest } from "../domain/evidence.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
-import type { Conversation } from "./conversations.ts";
+import type { AdapterConversation } from "./conversations.ts";
 
 export interface WorkerToConnect {
   readonly containerId: string;
@@ -28,7 +28,7 @@ export interface WorkerChannel {
    * Connects to the adapter of a worker's attempt, and opens the host's journal of the messages that it
    * receives in this attempt. Disposing closes both.
    */
-  connect(worker: WorkerToConnect, signal: AbortSignal): Promise<Conversation>;
+  connect(worker: WorkerToConnect, signal: AbortSignal): Promise<AdapterConversation>;
   /** Reads the host's journal of the messages that it received in a worker's attempt, from the beginning. */
   readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
   /** Reads a file that the adapter stored in the worker's container, such as a bundle. */

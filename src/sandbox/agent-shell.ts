@@ -35,7 +35,7 @@ export interface AgentSession extends Omit<TerminalSession, "exit"> {
   exitCode(): Promise<number>;
 }
 
-export interface AgentTerminal {
+export interface AgentTerminalOptions {
   /** The program to run and its arguments. If the list is empty, a shell runs. */
   readonly command: readonly string[];
   /** The value of `TERM` in the user's own terminal. */
@@ -72,7 +72,7 @@ const anyShell: readonly string[] = [
  */
 export async function openAgentTerminal(
   { containers, containerId }: AgentContainer,
-  { command, term, prompt, ...size }: TerminalSize & AgentTerminal,
+  { command, term, prompt, ...size }: TerminalSize & AgentTerminalOptions,
   signal: AbortSignal,
 ): Promise<AgentSession> {
   await refuseCapable({ containers, containerId }, signal);
@@ -111,7 +111,7 @@ export async function openAgentTerminal(
 }
 
 /** Runs a command in the agent's workspace folder, as the agent's user and without a terminal. */
-export async function runAsAgent(
+export async function runCommandAsAgentUser(
   { containers, containerId }: AgentContainer,
   request: Pick<CommandRequest, "command" | "input" | "onOutput">,
   signal: AbortSignal,

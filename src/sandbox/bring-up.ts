@@ -1,4 +1,4 @@
-import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import { baseImage } from "../domain/base-image.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
@@ -15,9 +15,9 @@ import {
 } from "../domain/system-call-filter.ts";
 import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
 import { type ConnectedEngine, labels } from "../ports/engine.ts";
-import type { InputFile } from "../ports/sandbox-folders.ts";
+import type { SandboxInputFile } from "../ports/sandbox-folders.ts";
 import { sleepCommand } from "./create-sandbox.ts";
-import { ensureImage } from "./ensure-image.ts";
+import { findOrPullImage } from "./ensure-image.ts";
 import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { capLimitsToEngine } from "./fit-limits.ts";
 import { sandboxContainerName } from "./own-container.ts";
@@ -126,11 +126,11 @@ async function findImage(
   if (present) return { id: present.id, reference, warnings: [] };
   if (runtime.kind === "image" && reference !== baseImage) {
     onStep(`Pulling ${reference}`);
-    return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
+    return { id: (await findOrPullImage(deps.engine, reference, signal)).id, reference, warnings: [] };
   }
   if (reference !== baseImage && (await deps.engine.reachesRegistry(signal))) {
     onStep(`Pulling ${reference}`);
-    return { id: (await ensureImage(deps.engine, reference, signal)).id, reference, warnings: [] };
+    return { id: (await findOrPullImage(deps.engine, reference, signal)).id, reference, warnings: [] };
   }
   const id = await deps.ensureBase(onStep, signal);
   const warning = `the engine cannot reach an image registry, so the sandbox uses the image ${baseImage} instead of ${reference}`;
@@ -232,10 +232,10 @@ async function fill(
   { containers }: ConnectedEngine,
   { volumes }: ContainerSpec,
   id: string,
-  inputs: readonly InputFile[],
+  inputs: readonly SandboxInputFile[],
   signal?: AbortSignal,
 ): Promise<void> {
-  const entries = folders.flatMap((folder): [string, PackedFile[]][] => [
+  const entries = folders.flatMap((folder): [string, EntryToPack[]][] => [
     [
       folder,
       folder === "inputs" ? inputEntries(inputs) : [{ ...userOwned, kind: "folder", path: ".", mode: 0o755 }],
@@ -255,12 +255,12 @@ async function fill(
 const userOwned = { uid: 1000, gid: 1000 };
 const rootOwned = { uid: 0, gid: 0 };
 
-function inputEntries(inputs: readonly InputFile[]): PackedFile[] {
+function inputEntries(inputs: readonly SandboxInputFile[]): EntryToPack[] {
   const above = new Set(inputs.flatMap(({ path }) => foldersAbove(path)));
   return [
     { ...rootOwned, kind: "folder", path: ".", mode: 0o555 },
-    ...[...above].sort().map((path): PackedFile => ({ ...rootOwned, kind: "folder", path, mode: 0o555 })),
-    ...inputs.map(({ path, from }): PackedFile => ({ ...rootOwned, kind: "file", path, mode: 0o444, from })),
+    ...[...above].sort().map((path): EntryToPack => ({ ...rootOwned, kind: "folder", path, mode: 0o555 })),
+    ...inputs.map(({ path, from }): EntryToPack => ({ ...rootOwned, kind: "file", path, mode: 0o444, from })),
   ];
 }
 

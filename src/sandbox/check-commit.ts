@@ -1,4 +1,4 @@
-import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import { sanitizeLines, sanitizeText } from "../domain/clean-text.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import { truncateTextStart } from "../domain/fit-message.ts";
@@ -160,7 +160,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? sanitizeText(error.message, shownLength) : String(error);
 }
 
-function withBundle(from: string): PackedFile[] {
+function withBundle(from: string): EntryToPack[] {
   const own = { uid: 0, gid: 0 };
   return [
     { kind: "folder", path: "aimi-check", mode: 0o755, ...own },

@@ -11,7 +11,7 @@ import { copyPathOutOfSandbox } from "./sandbox-files.ts";
  * The result of copying a sandbox's files to this machine. Each list is truncated; `more` counts the entries
  * that a list leaves out.
  */
-export interface CollectedFiles {
+export interface CollectedSandboxFiles {
   readonly outputFiles: readonly string[];
   readonly missingOutputs: readonly string[];
   /**
@@ -43,7 +43,7 @@ const listed = { items: 100, characters: 100_000 };
  * Copies the folders `/work` and `/outputs` of a sandbox into the sandbox's folder on this machine. If a
  * folder cannot be read at all, the previous copy of it stays.
  */
-export async function collectFiles(
+export async function collectSandboxFiles(
   { folders }: Pick<ProjectSandboxDeps, "folders">,
   { containers }: ConnectedEngine,
   {
@@ -56,7 +56,7 @@ export async function collectFiles(
     readonly names?: readonly Folder[];
   },
   signal?: AbortSignal,
-): Promise<CollectedFiles> {
+): Promise<CollectedSandboxFiles> {
   const leftOut = new BoundedList<string>(listed);
   const missed = new BoundedList<string>(listed);
   const stillInside: string[] = [];

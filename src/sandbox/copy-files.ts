@@ -20,7 +20,7 @@ export interface CopyRequest {
  * Copies files from this machine to a sandbox, or from a sandbox to this machine. Exactly one of the two
  * paths must name a sandbox.
  */
-export async function copyFiles(
+export async function copyBetweenHostAndSandbox(
   deps: ProjectSandboxDeps,
   { from, to }: CopyRequest,
   { folder }: { readonly folder: string },

@@ -4,7 +4,7 @@ import { isError, SwarmError } from "../domain/errors.ts";
 import type { IsolationLevel } from "../domain/isolation.ts";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec, Containers } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
-import { ensureImage } from "./ensure-image.ts";
+import { findOrPullImage } from "./ensure-image.ts";
 import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { capLimitsToEngine } from "./fit-limits.ts";
 import { findMissingProgramsScript } from "./in-container-scripts.ts";
@@ -69,7 +69,7 @@ export async function createSandbox(
       field: `The working folder ${JSON.stringify(workdir)}`,
       reason: "the path must be absolute",
     });
-  const image = await ensureImage(deps.engine, options.image ?? baseImage, signal);
+  const image = await findOrPullImage(deps.engine, options.image ?? baseImage, signal);
   const runtime = await findRuntime(deps, options.isolation ?? "auto", signal);
   const id = deps.newId();
   const limits = { ...capLimitsToEngine(defaultLimits, await deps.engine.info(signal)), ...options.limits };

@@ -2,7 +2,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { ConnectedEngine } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
-import { collectFiles } from "./collect-files.ts";
+import { collectSandboxFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { removeContainerAndVolumes } from "./settle-sandbox.ts";
@@ -29,7 +29,7 @@ export async function destroySandbox(
     // Collects outputs again, because programs in the background may have written outputs after the last
     // task's end.
     if (mayHoldFiles && !purge) {
-      const { stillInside } = await collectFiles(deps, open, {
+      const { stillInside } = await collectSandboxFiles(deps, open, {
         record,
         containerId: facts.id,
         names: ["outputs"],

@@ -6,7 +6,7 @@ import type { ImageFacts } from "../ports/images.ts";
  * Returns the image with this reference. If the engine does not have the image, pulls it, with one retry.
  * Never pulls images that only swarm builds.
  */
-export async function ensureImage(
+export async function findOrPullImage(
   engine: ContainerEngine,
   reference: string,
   signal?: AbortSignal,

@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { PackedFile } from "../archive/pack-files.ts";
+import type { EntryToPack } from "../archive/pack-files.ts";
 import { SwarmError } from "../domain/errors.ts";
 
 const owner = { uid: 1000, gid: 1000 };
@@ -9,7 +9,10 @@ const owner = { uid: 1000, gid: 1000 };
  * Returns the tar entries for a file of this machine, or for a folder with its content. Leaves out devices,
  * and also symbolic links in a folder, because a link could lead to any file.
  */
-export async function listArchiveEntries(from: string, name: string = basename(from)): Promise<PackedFile[]> {
+export async function listArchiveEntries(
+  from: string,
+  name: string = basename(from),
+): Promise<EntryToPack[]> {
   const top = await realpath(from).catch((error: NodeJS.ErrnoException) => {
     throw new SwarmError(
       "FILE_UNREADABLE",
@@ -24,7 +27,7 @@ export async function listArchiveEntries(from: string, name: string = basename(f
       place: { file: from },
       reason: "the path is neither a file nor a folder",
     });
-  const files: PackedFile[] = [{ ...owner, kind: "folder", path: name, mode: 0o755 }];
+  const files: EntryToPack[] = [{ ...owner, kind: "folder", path: name, mode: 0o755 }];
   for (const entry of await readdir(top, { recursive: true, withFileTypes: true })) {
     const real = join(entry.parentPath, entry.name);
     const path = join(name, real.slice(top.length));

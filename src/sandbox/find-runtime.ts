@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { baseImage } from "../domain/base-image.ts";
 import { chooseRuntime, type IsolationMeasurement, type RuntimeChoice } from "../domain/choose-runtime.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { type IsolationLevel, judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
+import { type IsolationLevel, judgeRuntimeIsolation, preferredRuntimes } from "../domain/isolation.ts";
 import type { ContainerEngine, EngineInfo } from "../ports/engine.ts";
 import type { ProbeCache } from "../ports/probe-cache.ts";
 
@@ -62,7 +62,7 @@ async function measure(
       probe = await engine.probe(runtime, signal);
       await probes.store(key, probe);
     }
-    return { kind: "measured", found: judgeIsolation(runtime, probe, info.kernel) };
+    return { kind: "measured", found: judgeRuntimeIsolation(runtime, probe, info.kernel) };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;

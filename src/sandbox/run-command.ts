@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { BoundedText } from "../domain/bounded-text.ts";
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
-import type { Containers, ExecExit, Execution, OutputChunk } from "../ports/containers.ts";
+import type { ContainerExecution, Containers, ExecExit, OutputChunk } from "../ports/containers.ts";
 import { commandStateScript, killCommandScript, runCommandScript } from "./in-container-scripts.ts";
 import { sandboxUser } from "./sandbox-defaults.ts";
 
@@ -177,7 +177,7 @@ function refuseVariables(env: Readonly<Record<string, string>>): void {
 }
 
 async function feed(
-  execution: Execution,
+  execution: ContainerExecution,
   input: CommandRequest["input"],
   isOver: AbortSignal,
 ): Promise<void> {
@@ -192,7 +192,7 @@ async function feed(
 }
 
 async function readOutput(
-  execution: Execution,
+  execution: ContainerExecution,
   { command, maxOutputBytes, onOutput, mark }: CommandRequest & { readonly mark: string },
   texts: Readonly<Record<OutputChunk["stream"], BoundedText>>,
   limit: AbortController,

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { PackedFile } from "../archive/pack-files.ts";
+import type { EntryToPack } from "../archive/pack-files.ts";
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
@@ -9,7 +9,7 @@ import type { OutputChunk } from "../ports/containers.ts";
 import { labels } from "../ports/engine.ts";
 import type { HeldLock } from "../ports/lock.ts";
 import { attemptTask, countOomKills, interpreterCommandFor, type TaskOutcome } from "./attempt-task.ts";
-import { collectFiles } from "./collect-files.ts";
+import { collectSandboxFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { newCommandKey } from "./run-command.ts";
@@ -41,7 +41,7 @@ const maxReasonLength = 2_000;
  * Runs a task file in a sandbox with its interpreter, such as `python3`, and copies the outputs to this
  * machine.
  */
-export async function runTask(
+export async function runTaskInSandbox(
   deps: ProjectSandboxDeps,
   { record: wanted, file, content, onOutput }: RunTaskRequest,
   signal?: AbortSignal,
@@ -58,7 +58,7 @@ export async function runTask(
     });
   const used = await ensureReconciledSandboxRuns(deps, settled, { held: true }, signal);
   const name = basename(file);
-  const task: PackedFile = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
+  const task: EntryToPack = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
   const [memoryKills] = await Promise.all([
     countOomKills(used, signal),
     copyFilesIntoSandbox(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
@@ -143,7 +143,7 @@ async function finish(
     : 0;
   const ranOut = kills > memoryKills;
   const open = await (await deps.engineAt(record.engine)).open();
-  const collected = await collectFiles(deps, open, { record, containerId });
+  const collected = await collectSandboxFiles(deps, open, { record, containerId });
   const completedAt = deps.clock().toISOString();
   const result = outcome.kind === "ran" ? outcome.result : null;
   const failure = ranOut

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdtemp, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { type PackedFile, packFiles } from "../archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import type { ArchiveLimits } from "../archive/read-archive.ts";
 import { unpackArchive } from "../archive/unpack-archive.ts";
 import { formatBytes } from "../domain/duration.ts";
@@ -128,7 +128,7 @@ export async function listSandboxFolder(
 /** Copies files into a folder of a running sandbox. The sandbox's user writes and owns the files. */
 export async function copyFilesIntoSandbox(
   containers: Containers,
-  { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<PackedFile> },
+  { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<EntryToPack> },
   signal?: AbortSignal,
 ): Promise<void> {
   const { exitCode, stderr } = await runCommand(

@@ -3,7 +3,7 @@ import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import { findSandboxEnd, hasSandboxEndedForGood, type ObservedSandbox } from "../domain/judge-sandbox.ts";
 import type { ContainerFacts } from "../ports/containers.ts";
 import { type ConnectedEngine, labels } from "../ports/engine.ts";
-import { collectFiles } from "./collect-files.ts";
+import { collectSandboxFiles } from "./collect-files.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { readCommandState } from "./run-command.ts";
@@ -49,7 +49,9 @@ export async function reconcileLockedSandbox(
   const end = findSandboxEnd(record, observedOf(facts), { now: deps.clock(), isDestroyed });
   if (!end) return facts ? settleTask(deps, open, record, signal) : record;
 
-  const collected = facts ? await collectFiles(deps, open, { record, containerId: facts.id }, signal) : null;
+  const collected = facts
+    ? await collectSandboxFiles(deps, open, { record, containerId: facts.id }, signal)
+    : null;
   const { startedAt } = record;
   const settled: SandboxRecord = {
     ...record,
@@ -123,7 +125,12 @@ async function settleTask(
   const program = { containerId: record.container.id, key: record.execution };
   const command = await readCommandState(open.containers, program, signal);
   if (command.kind === "running") return record;
-  const collected = await collectFiles(deps, open, { record, containerId: record.container.id }, signal);
+  const collected = await collectSandboxFiles(
+    deps,
+    open,
+    { record, containerId: record.container.id },
+    signal,
+  );
   const completedAt = deps.clock().toISOString();
   const exitCode = command.kind === "ended" ? command.exitCode : null;
   const incomplete = findOutputsProblem(exitCode, collected);

@@ -3,7 +3,7 @@ import { SwarmError } from "../domain/errors.ts";
 import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
 import type { SandboxSummary } from "../domain/generated/sandbox-summary.ts";
 import type { SandboxFolders } from "../ports/sandbox-folders.ts";
-import type { CollectedFiles } from "./collect-files.ts";
+import type { CollectedSandboxFiles } from "./collect-files.ts";
 
 const shownCharacters = 10_000;
 
@@ -13,7 +13,7 @@ const shownCharacters = 10_000;
  */
 export function findOutputsProblem(
   exitCode: number | null,
-  { outputsMissed }: Pick<CollectedFiles, "outputsMissed">,
+  { outputsMissed }: Pick<CollectedSandboxFiles, "outputsMissed">,
 ): SwarmError<"OUTPUTS_INCOMPLETE"> | null {
   if (exitCode !== 0 || outputsMissed === null) return null;
   return new SwarmError("OUTPUTS_INCOMPLETE", outputsMissed);
@@ -25,7 +25,7 @@ export function findOutputsProblem(
 export async function summarizeTask(
   folders: Pick<SandboxFolders, "readOutput">,
   record: SandboxRecord,
-  collected: CollectedFiles | null,
+  collected: CollectedSandboxFiles | null,
 ): Promise<SandboxSummary> {
   const texts = { stdout: new BoundedText(shownCharacters), stderr: new BoundedText(shownCharacters) };
   for await (const { stream, bytes } of folders.readOutput(record.id, { follow: false }))

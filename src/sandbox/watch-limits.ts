@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
-import { nextPollMs } from "../domain/next-look.ts";
+import { nextSizeCheckDelayMs } from "../domain/next-look.ts";
 import { isGvisorCrash, processLimits } from "../domain/process-limits.ts";
 import type { ContainerLimits, Containers } from "../ports/containers.ts";
 import { runCommand } from "./run-command.ts";
@@ -105,7 +105,10 @@ export async function watchSandboxLimits(
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
       const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
       const minMs = Math.min(pollMs.maxMs, Math.max(pollMs.minMs, time.now() - atMs));
-      waitMs = nextPollMs({ ...growth, remainingBytes: limits.diskBytes - bytes }, { ...pollMs, minMs });
+      waitMs = nextSizeCheckDelayMs(
+        { ...growth, remainingBytes: limits.diskBytes - bytes },
+        { ...pollMs, minMs },
+      );
       last = { atMs, bytes };
     } catch (error) {
       signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { mkdir, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { parseLedgerLine } from "../domain/ledger.ts";
+import { parseTaskLedgerLine } from "../domain/ledger.ts";
 import type { LedgerFile } from "../ports/project-files.ts";
 
 /**
@@ -13,7 +13,7 @@ export function ledgerFile(file: string): LedgerFile {
         if (error.code === "ENOENT") return "";
         throw error;
       });
-      return text.split("\n").flatMap((line) => parseLedgerLine(line) ?? []);
+      return text.split("\n").flatMap((line) => parseTaskLedgerLine(line) ?? []);
     },
 
     async add(lines) {

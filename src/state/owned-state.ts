@@ -5,7 +5,7 @@ import type { SwarmState } from "../domain/swarm-state.ts";
 import { type Lock, lockTimeoutMs } from "../ports/lock.ts";
 import type { StateChange } from "../ports/state-store.ts";
 import type { StateFile } from "./state-file.ts";
-import { nextRevision } from "./state-store.ts";
+import { stateWithNextRevision } from "./state-store.ts";
 
 export interface OwnerStateDeps {
   readonly file: StateFile;
@@ -103,7 +103,7 @@ export function openOwnerState({
     }
     try {
       if (after !== before) {
-        after = nextRevision(after, before.revision, clock());
+        after = stateWithNextRevision(after, before.revision, clock());
         const beforeRename = async (): Promise<void> => {
           crashPoint("during-state-write");
           await held.confirm();

@@ -3,7 +3,7 @@ import { describeHolder } from "../domain/lock-holder.ts";
 import type { HeldLock, Lock } from "../ports/lock.ts";
 
 /** The exclusive right of a process to run a swarm as its owner. */
-export interface Ownership extends AsyncDisposable {
+export interface SwarmOwnership extends AsyncDisposable {
   /**
    * Aborted with LOCK_LOST when another process has replaced the lock file. This process is then no longer
    * the owner, and must start no new work.
@@ -20,10 +20,10 @@ const lookEveryMs = 5_000;
  * Makes this process the owner of the swarm. If another process is the owner, throws OWNED_BY_ANOTHER with a
  * description of that process.
  */
-export async function acquireOwnership(
+export async function acquireSwarmOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},
-): Promise<Ownership> {
+): Promise<SwarmOwnership> {
   const held = await holdOrName(lock);
   const losing = new AbortController();
   let ended = false;

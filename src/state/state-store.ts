@@ -73,12 +73,12 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
       if (!before) throw new SwarmError("STATE_MISSING", { file: stateFile });
       const after = change(before);
       if (after === before) return before;
-      return await write(nextRevision(after, before.revision, clock()), held);
+      return await write(stateWithNextRevision(after, before.revision, clock()), held);
     },
   };
 }
 
 /** Returns `state` with the next revision number, and with `now` as the time of its last change. */
-export function nextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
+export function stateWithNextRevision(state: SwarmState, revision: number, now: Date): SwarmState {
   return { ...state, revision: revision + 1, updatedAt: now.toISOString() };
 }

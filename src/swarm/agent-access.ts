@@ -3,7 +3,7 @@ import { type AgentAccessSettings, createAgentAccessReport } from "../domain/age
 import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { TaskRequestPayload } from "../domain/generated/acp.ts";
-import { agentOf, type LoadedTask } from "../domain/plan.ts";
+import { agentOfTask, type LoadedTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
@@ -67,7 +67,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
   return {
     async findAgentsToStart(works, state, retried) {
       const due: AgentToRun[] = works.map(({ task }) => ({
-        ...{ file: task.path, agent: agentOf(task, settings), allow: allowIn(task) },
+        ...{ file: task.path, agent: agentOfTask(task, settings), allow: allowIn(task) },
       }));
       for (const record of state?.containers ?? []) {
         const { taskFilePath: file, containerName, status, attempt } = record;
@@ -78,7 +78,7 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
         const request =
           state && !isTerminalStatus(status) && (await requestsOf(state.swarmId).findRequest(at));
         const task = await loadTask(file);
-        const agent = request ? request.agent : task && agentOf(task, settings);
+        const agent = request ? request.agent : task && agentOfTask(task, settings);
         if (agent) due.push({ file, agent, allow: task === null ? [] : allowIn(task) });
       }
       return due;

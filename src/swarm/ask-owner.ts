@@ -1,5 +1,5 @@
 import type { SwarmState } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, withOwnerCommand } from "../domain/wishes.ts";
+import { findPendingCommands, type OwnerCommand, stateWithOwnerCommand } from "../domain/wishes.ts";
 import { homeVolumeName } from "../domain/worker-names.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -22,7 +22,7 @@ export async function sendCommandsToOwner(
 ): Promise<boolean> {
   signal.throwIfAborted();
   if ((await owner.holder()) === null) return false;
-  await store.update((state) => commands.reduce(withOwnerCommand, state));
+  await store.update((state) => commands.reduce(stateWithOwnerCommand, state));
   const done = new AbortController();
   const either = AbortSignal.any([signal, done.signal]);
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();

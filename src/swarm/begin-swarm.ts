@@ -3,8 +3,8 @@ import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, EngineRef, ProjectRef } from "../domain/generated/swarm-state.ts";
 import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { newSwarm, type SwarmState, withNewRecord } from "../domain/swarm-state.ts";
-import { type OwnerCommand, withoutOwnerCommand } from "../domain/wishes.ts";
+import { newSwarmState, type SwarmState, stateWithNewRecord } from "../domain/swarm-state.ts";
+import { type OwnerCommand, stateWithoutOwnerCommand } from "../domain/wishes.ts";
 import { workerContainerName } from "../domain/worker-names.ts";
 import { countStoryProgress, newStoryRecords } from "../domain/worker-record.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -51,7 +51,11 @@ export async function beginSwarm(
     const engine = { ...(before.engine ?? deps.engine), ...(systemCalls !== undefined && { systemCalls }) };
     const ours = { ...before, engine, swarmId: known.swarmId };
     const overtaken = earlierCommands.filter(({ wish }) => wish !== "retry");
-    return addPlannedWork(overtaken.reduce(withoutOwnerCommand, withoutPauses(ours)), works, deps.clock());
+    return addPlannedWork(
+      overtaken.reduce(stateWithoutOwnerCommand, withoutPauses(ours)),
+      works,
+      deps.clock(),
+    );
   });
 }
 
@@ -84,7 +88,7 @@ async function replaceOrCreate(
   works: readonly PlannedWork[],
 ): Promise<SwarmState> {
   const now = clock();
-  const begun = addPlannedWork({ ...newSwarm(project, newId(), now), engine }, works, now);
+  const begun = addPlannedWork({ ...newSwarmState(project, newId(), now), engine }, works, now);
   return known === null ? store.create(begun) : store.replace(begun);
 }
 
@@ -97,7 +101,7 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
   if (state.containers.some(({ taskFilePath }) => taskFilePath === task.path)) return state;
   const { metadata, userStories } = task.taskFile;
   const stories = newStoryRecords(userStories.map(({ id }) => id));
-  return withNewRecord(
+  return stateWithNewRecord(
     state,
     {
       containerName: freeName(state, slug),

@@ -1,18 +1,18 @@
 import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ProjectRef } from "../domain/generated/swarm-state.ts";
-import { type LedgerLine, newestLineBySha256 } from "../domain/ledger.ts";
+import { newestLedgerLineBySha256, type TaskLedgerLine } from "../domain/ledger.ts";
 import { describeHolder } from "../domain/lock-holder.ts";
 import {
   type ContainerRecord,
-  newSwarm,
+  newSwarmState,
   type RecordChange,
   requireRecord,
   type SwarmState,
-  withChangedRecord,
-  withNewRecord,
-  withoutEndedRecords,
-  withoutRecord,
+  stateWithChangedRecord,
+  stateWithNewRecord,
+  stateWithoutEndedRecords,
+  stateWithoutRecord,
 } from "../domain/swarm-state.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { LedgerFile, TaskFolder } from "../ports/project-files.ts";
@@ -32,7 +32,7 @@ export async function initState(
   { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
 ): Promise<SwarmState> {
   await throwIfSwarmOwned(deps);
-  const state = newSwarm(project, swarmId, deps.clock());
+  const state = newSwarmState(project, swarmId, deps.clock());
   return force ? deps.store.replace(state) : deps.store.create(state);
 }
 
@@ -40,40 +40,42 @@ export async function initState(
  * Adds a record with the status `pending` for a worker. Unlike the other changes in this file, this change is
  * allowed while another process owns the swarm.
  */
-export async function addContainer(
+export async function addWorkerRecord(
   { store, clock }: ChangeStateDeps,
   container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
 ): Promise<ContainerRecord> {
-  const state = await store.update((before) => withNewRecord(before, container, clock()));
+  const state = await store.update((before) => stateWithNewRecord(before, container, clock()));
   return requireRecord(state, container.containerName);
 }
 
 /**
  * Changes a worker's record. If the change ends the worker, also adds the outcome of its task to the ledger.
  */
-export async function updateContainer(
+export async function updateWorkerRecord(
   deps: ChangeStateDeps,
   name: string,
   change: RecordChange,
 ): Promise<ContainerRecord> {
   await throwIfSwarmOwned(deps);
-  const state = await deps.store.update((before) => withChangedRecord(before, name, change, deps.clock()));
+  const state = await deps.store.update((before) =>
+    stateWithChangedRecord(before, name, change, deps.clock()),
+  );
   const record = requireRecord(state, name);
   if (change.status && isTerminalStatus(record.status)) await addToLedger(deps, state.swarmId, record);
   return record;
 }
 
-export async function removeContainer(deps: ChangeStateDeps, name: string): Promise<void> {
+export async function removeWorkerRecord(deps: ChangeStateDeps, name: string): Promise<void> {
   await throwIfSwarmOwned(deps);
-  await deps.store.update((before) => withoutRecord(before, name));
+  await deps.store.update((before) => stateWithoutRecord(before, name));
 }
 
 /** Removes the records of ended workers from the state, and returns how many it removed. */
-export async function cleanupState(deps: ChangeStateDeps): Promise<number> {
+export async function removeEndedWorkerRecords(deps: ChangeStateDeps): Promise<number> {
   await throwIfSwarmOwned(deps);
   let removed = 0;
   await deps.store.update((before) => {
-    const after = withoutEndedRecords(before);
+    const after = stateWithoutEndedRecords(before);
     removed = before.containers.length - after.containers.length;
     return removed > 0 ? after : before;
   });
@@ -94,14 +96,14 @@ async function addToLedger(
   // The ledger identifies a task by its file's content. If the task file is gone, no line can be added.
   const task = await folder.read(record.taskFilePath).catch(nullIfGone);
   if (!task || (record.status !== "completed" && record.status !== "failed")) return;
-  const line: LedgerLine = {
+  const line: TaskLedgerLine = {
     sha256: task.sha256,
     file: task.fileName,
     outcome: record.status,
     swarmId,
     at: clock().toISOString(),
   };
-  const known = newestLineBySha256(await ledger.read()).get(line.sha256);
+  const known = newestLedgerLineBySha256(await ledger.read()).get(line.sha256);
   if (known?.swarmId !== swarmId || known.outcome !== line.outcome) await ledger.add([line]);
 }
 

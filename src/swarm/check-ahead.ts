@@ -1,7 +1,7 @@
 import type { RanCheck } from "../domain/generated/merge.ts";
 
 /** Runs the check command of the merge on a commit. Returns null if no check command is set. */
-export type CheckCommit = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
+export type RunMergeCheck = (commit: string, what: string, signal: AbortSignal) => Promise<RanCheck | null>;
 
 /**
  * Runs the merge check on commits before it is certain that the results are needed, so that a needed result
@@ -23,7 +23,7 @@ interface Begun {
   readonly abort: () => void;
 }
 
-export function speculativeChecks(check: CheckCommit, signal: AbortSignal): SpeculativeChecks {
+export function speculativeChecks(check: RunMergeCheck, signal: AbortSignal): SpeculativeChecks {
   const begunByCommit = new Map<string, Begun>();
   return {
     begin(commit, what) {

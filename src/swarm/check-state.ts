@@ -1,15 +1,15 @@
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
-import type { ContainerEngine, EngineScope } from "../ports/engine.ts";
+import type { ContainerEngine, EngineWorktreeScope } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
 import {
+  areContainersOnRecordedEngine,
   type ContainerComparison,
-  compareContainers,
+  compareRecordsWithContainers,
   comparisonNeedsJournal,
   comparisonNeedsVolumes,
-  isRecordedEngine,
 } from "./compare-containers.ts";
 
 export interface CheckStateDeps {
@@ -40,7 +40,10 @@ export interface CheckedState extends ContainerComparison {
  * Compares the records in the state with the engine's containers, and returns the differences. Lists the
  * containers once, and makes further calls to the engine only if the list does not confirm the records.
  */
-export async function checkState(deps: CheckStateDeps, scope: EngineScope): Promise<CheckedState> {
+export async function compareStateWithEngine(
+  deps: CheckStateDeps,
+  scope: EngineWorktreeScope,
+): Promise<CheckedState> {
   const state = await deps.store.find();
   // A state of another project could name an engine that the project's author controls, so it is refused
   // before any engine is asked.
@@ -63,18 +66,18 @@ async function compare(
   deps: CheckStateDeps,
   engine: ContainerEngine,
   state: SwarmState | null,
-  scope: EngineScope,
+  scope: EngineWorktreeScope,
 ): Promise<ContainerComparison> {
   const containers = await engine.listContainers(scope);
   if (!state) {
     if (containers.length > 0) throw new SwarmError("STATE_LOST", { containers: containers.length });
     return { corrections: [], orphans: [] };
   }
-  if (!isRecordedEngine(state, containers)) await refuseOtherEngine(state, engine);
+  if (!areContainersOnRecordedEngine(state, containers)) await refuseOtherEngine(state, engine);
   const ownerAlive = (await deps.owner.holder()) !== null;
   const checkpoints = await checkpointsOf(deps, state);
   const volumes = comparisonNeedsVolumes(state, containers) ? await engine.volumes(scope) : [];
-  return compareContainers(state, containers, {
+  return compareRecordsWithContainers(state, containers, {
     ownerAlive,
     volumes: volumes.map(({ name }) => name),
     lastCheckpointOf: ({ containerName }) => checkpoints.get(containerName) ?? null,

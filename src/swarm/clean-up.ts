@@ -2,17 +2,17 @@ import { SwarmError } from "../domain/errors.ts";
 import { workerNetworkName } from "../domain/gateway-names.ts";
 import type { KeptThing, RemovedThing } from "../domain/generated/cleanup.ts";
 import {
+  type AttemptCommitsAvailability,
+  type AttemptWithLeftovers,
   type CleanupPlan,
   type EngineResource,
-  findLeftoverAttempts,
+  findAttemptsWithLeftovers,
   type Leftover,
-  type LeftoverAttempt,
   planCleanup,
-  type WorkAvailability,
-  withDiscardedContainer,
+  recordWithDiscardedContainer,
 } from "../domain/plan-cleanup.ts";
-import { requireRecord, type SwarmState, withReplacedRecord } from "../domain/swarm-state.ts";
-import { type ContainerEngine, type EngineScope, labels } from "../ports/engine.ts";
+import { requireRecord, type SwarmState, stateWithReplacedRecord } from "../domain/swarm-state.ts";
+import { type ContainerEngine, type EngineWorktreeScope, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import type { SwarmFiles } from "../ports/leftovers.ts";
 import type { StateStore } from "../ports/state-store.ts";
@@ -27,7 +27,7 @@ export interface CleanUpDeps {
    * on any engine.
    */
   readonly engine: ContainerEngine | null;
-  readonly readAttempt: (attempt: LeftoverAttempt) => Promise<JournalSummary | null>;
+  readonly readAttempt: (attempt: AttemptWithLeftovers) => Promise<JournalSummary | null>;
   readonly work: Pick<WorkRepository, "isReferenced">;
   readonly files: SwarmFiles;
   readonly clock: () => Date;
@@ -35,7 +35,7 @@ export interface CleanUpDeps {
 
 export interface CleanUpRequest {
   readonly state: SwarmState | null;
-  readonly scope: EngineScope;
+  readonly scope: EngineWorktreeScope;
   /**
    * The container names of the workers to clean up; null to clean up everything that belongs to the worktree.
    */
@@ -64,7 +64,7 @@ export interface CleanUpResult {
  * that exists nowhere else; with `discard`, removes these, too. Without `dryRun`, only the owner may call it.
  * After a crash, a second call finishes the cleanup.
  */
-export async function cleanUp(
+export async function cleanUpContainersAndVolumes(
   deps: CleanUpDeps,
   request: CleanUpRequest,
   onStep: (step: string) => void,
@@ -73,7 +73,7 @@ export async function cleanUp(
   const { state, scope, dryRun } = request;
   if (deps.engine && state) await refuseOtherEngine(state, deps.engine);
   const resources = deps.engine ? await resourcesOn(deps.engine, scope) : [];
-  const locations = await locationsOf(deps, findLeftoverAttempts(state, resources));
+  const locations = await locationsOf(deps, findAttemptsWithLeftovers(state, resources));
   const plan = planCleanup({
     ...{ state, resources, discard: request.discard, only: request.only },
     locationOf: (attempt) =>
@@ -93,7 +93,7 @@ export async function cleanUp(
   return { removed: [...done.remove, ...files], kept: done.keep, failure: done.failure ?? unfinished };
 }
 
-async function resourcesOn(engine: ContainerEngine, scope: EngineScope): Promise<EngineResource[]> {
+async function resourcesOn(engine: ContainerEngine, scope: EngineWorktreeScope): Promise<EngineResource[]> {
   const [containers, volumes] = [await engine.listContainers(scope), await engine.volumes(scope)];
   return [
     ...containers.map((container) => toResource("container", container)),
@@ -121,21 +121,21 @@ function toResource(
   };
 }
 
-const keyOf = ({ swarmId, slug, attempt }: LeftoverAttempt): string => `${swarmId}/${slug}/${attempt}`;
+const keyOf = ({ swarmId, slug, attempt }: AttemptWithLeftovers): string => `${swarmId}/${slug}/${attempt}`;
 
 async function locationsOf(
   deps: CleanUpDeps,
-  attempts: readonly LeftoverAttempt[],
-): Promise<ReadonlyMap<string, WorkAvailability>> {
-  const locations = new Map<string, WorkAvailability>();
+  attempts: readonly AttemptWithLeftovers[],
+): Promise<ReadonlyMap<string, AttemptCommitsAvailability>> {
+  const locations = new Map<string, AttemptCommitsAvailability>();
   for (const attempt of attempts) locations.set(keyOf(attempt), await locationOf(deps, attempt));
   return locations;
 }
 
 async function locationOf(
   { readAttempt, work }: CleanUpDeps,
-  attempt: LeftoverAttempt,
-): Promise<WorkAvailability> {
+  attempt: AttemptWithLeftovers,
+): Promise<AttemptCommitsAvailability> {
   const journal = await readAttempt(attempt);
   if (!journal) return elsewhere("this repository has no journal of the worker's attempt");
   if (!journal.isWhole) return elsewhere("the journal of the worker's attempt ends before the final message");
@@ -148,7 +148,7 @@ async function locationOf(
   return { kind: "here" };
 }
 
-function elsewhere(why: string): WorkAvailability {
+function elsewhere(why: string): AttemptCommitsAvailability {
   return { kind: "elsewhere", why };
 }
 
@@ -164,7 +164,7 @@ async function executePlan(
     await store.update((before) =>
       discarded.reduce(
         (state, name) =>
-          withReplacedRecord(state, withDiscardedContainer(requireRecord(state, name), clock())),
+          stateWithReplacedRecord(state, recordWithDiscardedContainer(requireRecord(state, name), clock())),
         before,
       ),
     );
@@ -196,7 +196,7 @@ async function executePlan(
  */
 async function removeIdleNetworks(
   engine: ContainerEngine,
-  { projectId, worktree }: EngineScope,
+  { projectId, worktree }: EngineWorktreeScope,
   kept: readonly Leftover[],
   signal: AbortSignal,
 ): Promise<SwarmError | null> {

@@ -1,11 +1,11 @@
 import type { StoredBundle } from "../domain/generated/acp.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { requireRecord } from "../domain/swarm-state.ts";
-import { failedRefOf, workRefOf } from "../domain/worker-names.ts";
+import { failedStoryRefName, workerCommitsRefName } from "../domain/worker-names.ts";
 import type { StoryStartCommit } from "../ports/work-repository.ts";
 import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
-export interface StoredWork extends StoredBundle {
+export interface BundleStoredByAdapter extends StoredBundle {
   readonly containerId: string;
   /**
    * The id of the failed story whose unfinished work is in the bundle. Null if the bundle contains the
@@ -30,10 +30,10 @@ const maxBytes = 4 * 1024 ** 3;
  * or null if it succeeded. Before it moves the worker's ref, records the move, so that the next owner can
  * detect the move after a crash.
  */
-export async function importStoredWork(
+export async function importCommitsFromAdapter(
   deps: SwarmOwnerDeps,
   worker: Worker,
-  stored: StoredWork,
+  stored: BundleStoredByAdapter,
 ): Promise<Reason | null> {
   const { work, channel, change, clock, swarmId, emit, signal, crashPoint } = deps;
   const record = requireRecord(await deps.read(), worker.name);
@@ -41,7 +41,7 @@ export async function importStoredWork(
   const { failedStory } = stored;
   const isFailed = failedStory !== null;
   const names = { swarmId, slug: worker.slug, attempt: record.attempt };
-  const ref = isFailed ? failedRefOf({ ...names, storyId: failedStory }) : workRefOf(names);
+  const ref = isFailed ? failedStoryRefName({ ...names, storyId: failedStory }) : workerCommitsRefName(names);
   const old = isFailed ? null : await lastImported(deps, record, ref);
   if (!isFailed)
     await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
@@ -123,7 +123,7 @@ async function* withFirstChunkHook(
  * Publishes the commits of a completed worker as a branch. Never moves an existing branch if it would lose
  * commits that the worker's commits do not include.
  */
-export async function publishWork(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
+export async function publishWorkAsBranch(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
   const { work, change, swarmId, emit, signal } = deps;
   const { collected, branchName } = requireRecord(await deps.read(), worker.name);
   if (!collected) return;

@@ -1,9 +1,9 @@
-import { type Correction, type ObservedContainer, reconcileRecords } from "../domain/reconcile.ts";
+import { type ObservedContainer, type RecordCorrection, reconcileRecords } from "../domain/reconcile.ts";
 import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
 import { type LabelledContainer, labels } from "../ports/engine.ts";
 
 export interface ContainerComparison {
-  readonly corrections: readonly Correction[];
+  readonly corrections: readonly RecordCorrection[];
   /** The containers that belong to this worktree but have no record in the state. */
   readonly orphans: readonly LabelledContainer[];
 }
@@ -23,7 +23,7 @@ export interface CompareContainersInput {
 }
 
 /** Compares the workers' records with the engine's containers, and returns the differences. */
-export function compareContainers(
+export function compareRecordsWithContainers(
   state: SwarmState,
   containers: readonly LabelledContainer[],
   { ownerAlive: isOwnerAlive, volumes, lastCheckpointOf }: CompareContainersInput,
@@ -57,7 +57,10 @@ export function compareContainers(
  * Returns whether the listed containers are on the engine that the state names. One recorded container id in
  * the list proves this, because ids are unique.
  */
-export function isRecordedEngine(state: SwarmState, containers: readonly LabelledContainer[]): boolean {
+export function areContainersOnRecordedEngine(
+  state: SwarmState,
+  containers: readonly LabelledContainer[],
+): boolean {
   const ids = new Set(containers.map(({ containerId }) => containerId));
   return state.containers.some(({ containerId }) => containerId !== null && ids.has(containerId));
 }

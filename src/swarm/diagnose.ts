@@ -2,12 +2,17 @@ import { formatCount } from "../domain/count-of.ts";
 import { formatBytes } from "../domain/duration.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { DoctorReport, Finding } from "../domain/generated/doctor.ts";
-import { judgeIsolation, preferredRuntimes } from "../domain/isolation.ts";
+import { judgeRuntimeIsolation, preferredRuntimes } from "../domain/isolation.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import type { HookTestResult } from "../ports/claude-code.ts";
-import type { ContainerEngine, EngineInfo, LabelledContainer, TriedCandidate } from "../ports/engine.ts";
+import type {
+  ContainerEngine,
+  EngineInfo,
+  LabelledContainer,
+  TriedEngineCandidate,
+} from "../ports/engine.ts";
 import type { MachineFacts } from "../ports/machine.ts";
-import { type FindEngineDeps, tryCandidates } from "./find-engine.ts";
+import { type FindEngineDeps, tryEngineCandidates } from "./find-engine.ts";
 import { checkSystemCallFilters } from "./judge-filters.ts";
 import { checkEngineComponentVersions } from "./judge-versions.ts";
 
@@ -59,7 +64,7 @@ export async function diagnoseSetup(deps: DiagnoseSetupDeps, signal?: AbortSigna
   const project = await deps.project().catch(asFinding("project"));
 
   deps.onStep("Looking for a container engine");
-  const tried = await tryCandidates(deps, signal);
+  const tried = await tryEngineCandidates(deps, signal);
   findings.push(...judgeCandidates(tried));
   const info = tried.find((candidate) => candidate.info)?.info ?? null;
   if (info) findings.push(...(await diagnoseEngine(deps, info, signal)));
@@ -125,7 +130,7 @@ async function judgeRuntime(
 ): Promise<Finding> {
   const subject = `runtime ${runtime}`;
   try {
-    const { level, evidence, falseName, unconfined, unusable } = judgeIsolation(
+    const { level, evidence, falseName, unconfined, unusable } = judgeRuntimeIsolation(
       runtime,
       await engine.probe(runtime, signal),
       info.kernel,
@@ -325,7 +330,7 @@ async function judgeHook({ installedHook }: DiagnoseSetupDeps): Promise<Finding>
       );
 }
 
-function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
+function judgeCandidates(tried: readonly TriedEngineCandidate[]): Finding[] {
   const chosen = tried.find(({ info }) => info);
   const refused = tried
     .filter((candidate) => candidate.refused !== null && candidate.refused !== "the socket does not exist")
@@ -362,7 +367,7 @@ function judgeCandidates(tried: readonly TriedCandidate[]): Finding[] {
  * Returns advice on how to get a container engine. If the user has selected one engine, the advice is about
  * this engine, because swarm tries no other.
  */
-function remedyFor(tried: readonly TriedCandidate[]): string {
+function remedyFor(tried: readonly TriedEngineCandidate[]): string {
   const [first] = tried;
   if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
   return `Start the selected engine, or remove its selection (${first.origin}) and run \`swarm engine start\`.`;

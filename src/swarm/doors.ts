@@ -48,7 +48,7 @@ export interface NetworkAccess {
  * Creates the network access of a swarm without a gateway. All sandboxes get the same network, and the agents
  * get the variables that `environment` returns.
  */
-export function openNetworkAccess(
+export function openNetworkAccessWithoutGateway(
   network: ContainerNetwork,
   environment: (worker: Worker) => Readonly<Record<string, string>> | null,
 ): NetworkAccess {

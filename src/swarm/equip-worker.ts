@@ -3,10 +3,10 @@ import { SwarmError } from "../domain/errors.ts";
 import { agentForAttempt } from "../domain/escalate.ts";
 import type { RequestLimits, TaskRequestPayload } from "../domain/generated/acp.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { agentOf, type WorkerTask } from "../domain/plan.ts";
+import { agentOfTask, type WorkerTask } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
-import { requireRecord, withStatus } from "../domain/swarm-state.ts";
-import { withStories } from "../domain/worker-record.ts";
+import { recordWithStatus, requireRecord } from "../domain/swarm-state.ts";
+import { recordWithStories } from "../domain/worker-record.ts";
 import { type FoundFailureEvidence, findFailureEvidence } from "./find-evidence.ts";
 import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 
@@ -59,8 +59,8 @@ export async function prepareWorker(deps: OwnerServices, waiting: UnpreparedWork
   const stories = task.taskFile.userStories.map(({ id }) => id);
   // The task file's stories may have changed since the task was planned.
   if (stories.join() !== record.stories.map(({ id }) => id).join())
-    await deps.change(name, (now) => withStories(now, stories));
-  const current = withStories(record, stories);
+    await deps.change(name, (now) => recordWithStories(now, stories));
+  const current = recordWithStories(record, stories);
   const found = await findFailureEvidence(deps, current);
   const request = await payloadOf(deps, task, {
     base: record.collected?.commit ?? base,
@@ -118,7 +118,7 @@ async function chooseBase(
     message: `the results from which the worker starts conflict in ${merged.files.slice(0, 5).join(", ")}`,
   };
   deps.emit({ event: "ended", worker: slug, status: "failed", reason });
-  await deps.change(name, (now) => withStatus(now, "failed", reason, deps.clock()));
+  await deps.change(name, (now) => recordWithStatus(now, "failed", reason, deps.clock()));
   return null;
 }
 
@@ -137,7 +137,7 @@ async function payloadOf(
 ): Promise<TaskRequestPayload> {
   const { metadata } = taskFile;
   const { script, ...agent } = agentForAttempt(
-    agentOf({ taskFile }, settings),
+    agentOfTask({ taskFile }, settings),
     settings.escalate,
     record.attempt,
   );

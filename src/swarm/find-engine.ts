@@ -1,5 +1,5 @@
 import { isError, SwarmError } from "../domain/errors.ts";
-import type { ContainerEngine, EngineCandidate, EngineInfo, TriedCandidate } from "../ports/engine.ts";
+import type { ContainerEngine, EngineCandidate, EngineInfo, TriedEngineCandidate } from "../ports/engine.ts";
 
 export interface FindEngineDeps {
   readonly candidates: () => Promise<EngineCandidate[]>;
@@ -13,8 +13,8 @@ export interface FindEngineDeps {
 export async function findEngine(
   deps: FindEngineDeps,
   signal?: AbortSignal,
-): Promise<{ engine: ContainerEngine; info: EngineInfo; tried: TriedCandidate[] }> {
-  const tried: TriedCandidate[] = [];
+): Promise<{ engine: ContainerEngine; info: EngineInfo; tried: TriedEngineCandidate[] }> {
+  const tried: TriedEngineCandidate[] = [];
   for (const candidate of await deps.candidates()) {
     const result = await tryCandidate(deps, candidate, signal);
     tried.push(result);
@@ -29,7 +29,10 @@ export async function findEngine(
  * Tries every place where a container engine may be. For each of them, returns facts about the engine, or the
  * reason why it cannot be used.
  */
-export async function tryCandidates(deps: FindEngineDeps, signal?: AbortSignal): Promise<TriedCandidate[]> {
+export async function tryEngineCandidates(
+  deps: FindEngineDeps,
+  signal?: AbortSignal,
+): Promise<TriedEngineCandidate[]> {
   const candidates = await deps.candidates();
   return Promise.all(candidates.map((candidate) => tryCandidate(deps, candidate, signal)));
 }
@@ -38,7 +41,7 @@ async function tryCandidate(
   { openEngine }: FindEngineDeps,
   candidate: EngineCandidate,
   signal?: AbortSignal,
-): Promise<TriedCandidate> {
+): Promise<TriedEngineCandidate> {
   try {
     return { ...candidate, refused: null, info: await openEngine(candidate.endpoint).info(signal) };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type EngineComponent, findVulnerabilities } from "../domain/find-holes.ts";
+import { type EngineComponent, findKnownVulnerabilitiesOfComponent } from "../domain/find-holes.ts";
 import type { Finding } from "../domain/generated/doctor.ts";
 
 /**
@@ -16,7 +16,7 @@ export function checkEngineComponentVersions(
     ...(untold.length > 0 ? [`the engine does not report the version of ${untold.join(", ")}`] : []),
   ];
   const open = parts.flatMap((part) =>
-    findVulnerabilities(part).map(({ ids, what, fixedIn, packages }) => {
+    findKnownVulnerabilitiesOfComponent(part).map(({ ids, what, fixedIn, packages }) => {
       const safe = [...fixedIn, ...packages.map((one) => `Debian's ${one}`)].join(", ");
       return `${part.name} is older than ${safe}: ${ids.join(", ")}, ${what}`;
     }),

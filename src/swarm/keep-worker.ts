@@ -8,8 +8,8 @@ import {
   type RetryPolicy,
   restartDelayMs,
 } from "../domain/retry-policy.ts";
-import { requireRecord, withStatus } from "../domain/swarm-state.ts";
-import type { Conversation } from "../ports/conversations.ts";
+import { recordWithStatus, requireRecord } from "../domain/swarm-state.ts";
+import type { AdapterConversation } from "../ports/conversations.ts";
 import { type OwnerServices, prepareWorker, type UnpreparedWorker } from "./equip-worker.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import { type HaltRequest, runWorker } from "./run-worker.ts";
@@ -54,7 +54,7 @@ export function superviseWorker(
 ): WorkerHandle {
   const own = new AbortController();
   const halt = AbortSignal.any([options.halt, own.signal]);
-  let conversation: Conversation | null = null;
+  let conversation: AdapterConversation | null = null;
   const stopNow = (): void => void stopContainer(deps, waiting);
   const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
   // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
@@ -141,7 +141,7 @@ export function superviseWorker(
     else {
       deps.emit({ event: "ended", worker: waiting.slug, status: "stopped", reason });
       await deps.change(waiting.name, (record) => ({
-        ...withStatus(record, "stopped", reason, deps.clock()),
+        ...recordWithStatus(record, "stopped", reason, deps.clock()),
         ...{ reason, acpPid: null },
       }));
     }

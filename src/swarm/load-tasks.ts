@@ -71,7 +71,7 @@ export async function loadTasks(
  * Reads a task whose file was valid when the task was added to the swarm. Returns null if the file is gone or
  * has become invalid.
  */
-export async function findTask(
+export async function readAcceptedTask(
   { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
   file: string,
 ): Promise<LoadedTask | null> {

@@ -1,12 +1,12 @@
-import { applyCorrections } from "../domain/correct-record.ts";
+import { applyRecordCorrections } from "../domain/correct-record.ts";
 import { isError } from "../domain/errors.ts";
-import type { Correction } from "../domain/reconcile.ts";
+import type { RecordCorrection } from "../domain/reconcile.ts";
 import type { SwarmState } from "../domain/swarm-state.ts";
 import { engineNeed, type SwarmStatus } from "../domain/swarm-status.ts";
-import type { EngineScope } from "../ports/engine.ts";
+import type { EngineWorktreeScope } from "../ports/engine.ts";
 import type { Lock } from "../ports/lock.ts";
 import type { StateStore } from "../ports/state-store.ts";
-import { type CheckedState, type CheckStateDeps, checkState } from "./check-state.ts";
+import { type CheckedState, type CheckStateDeps, compareStateWithEngine } from "./check-state.ts";
 
 export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;
@@ -33,7 +33,7 @@ const maxRounds = 3;
  */
 export async function readSwarmStatus(
   deps: SwarmStatusDeps,
-  scopeOf: () => Promise<EngineScope>,
+  scopeOf: () => Promise<EngineWorktreeScope>,
 ): Promise<SwarmStatus | null> {
   const known = await deps.store.find();
   if (known && engineNeed(known) === "none") {
@@ -50,7 +50,9 @@ export async function readSwarmStatus(
     return { state: known, reconciled: false, corrections: [], orphans: [] };
   };
   const scope = await scopeOf();
-  const { state, reconciled, corrections, orphans } = await checkState(deps, scope).catch(unlessSettled);
+  const { state, reconciled, corrections, orphans } = await compareStateWithEngine(deps, scope).catch(
+    unlessSettled,
+  );
   if (!state) return null;
   const owner = await deps.owner.holder();
   const shown: SwarmStatus = {
@@ -77,20 +79,24 @@ export async function readSwarmStatus(
  * Returns whether swarm may apply at least one of the corrections. If the state names no engine, swarm
  * applies none, because the recorded containers may lack swarm's labels.
  */
-function mayCorrect(state: SwarmState, corrections: readonly Correction[], now: Date): boolean {
-  return state.engine !== null && applyCorrections(state, corrections, now).applied.length > 0;
+function mayCorrect(state: SwarmState, corrections: readonly RecordCorrection[], now: Date): boolean {
+  return state.engine !== null && applyRecordCorrections(state, corrections, now).applied.length > 0;
 }
 
 /**
  * Acts as the owner of the swarm: compares the records with the engine's containers again, and applies the
  * corrections.
  */
-async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmStatus): Promise<SwarmStatus> {
-  const applied: Correction[] = [];
+async function correct(
+  deps: SwarmStatusDeps,
+  scope: EngineWorktreeScope,
+  before: SwarmStatus,
+): Promise<SwarmStatus> {
+  const applied: RecordCorrection[] = [];
   let status = before;
   for (let round = 0; round < maxRounds; round += 1) {
     // Replaces the owner lock, because this process holds it and must not count as a running owner.
-    const checked = await checkState({ ...deps, owner: { holder: async () => null } }, scope);
+    const checked = await compareStateWithEngine({ ...deps, owner: { holder: async () => null } }, scope);
     if (!checked.reconciled || !checked.state) return status;
     const { state, done } = await apply(deps, checked.corrections);
     applied.push(...done);
@@ -117,11 +123,11 @@ async function correct(deps: SwarmStatusDeps, scope: EngineScope, before: SwarmS
  */
 async function apply(
   { store, clock }: SwarmStatusDeps,
-  corrections: readonly Correction[],
-): Promise<{ readonly state: SwarmState; readonly done: readonly Correction[] }> {
-  let done: readonly Correction[] = [];
+  corrections: readonly RecordCorrection[],
+): Promise<{ readonly state: SwarmState; readonly done: readonly RecordCorrection[] }> {
+  let done: readonly RecordCorrection[] = [];
   const state = await store.update((before) => {
-    const corrected = applyCorrections(before, corrections, clock());
+    const corrected = applyRecordCorrections(before, corrections, clock());
     done = corrected.applied;
     return corrected.state;
   });

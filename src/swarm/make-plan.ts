@@ -1,5 +1,5 @@
 import { formatCount } from "../domain/count-of.ts";
-import { newestLineBySha256 } from "../domain/ledger.ts";
+import { newestLedgerLineBySha256 } from "../domain/ledger.ts";
 import type { HostCapacity } from "../domain/parallel-workers.ts";
 import { planSwarm, type SwarmPlan } from "../domain/plan.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -38,7 +38,7 @@ export async function makePlan(
     settings,
     again,
     head,
-    ledger: newestLineBySha256(lines),
+    ledger: newestLedgerLineBySha256(lines),
     capacity,
     env: deps.env,
     warnings: [...warnings, ...warningsOfRepository(head, changed)],

@@ -14,7 +14,7 @@ import { needsModelApi } from "../domain/worker-network.ts";
 import type { CommitReader } from "../ports/commit-reader.ts";
 import type { DocumentParsers } from "../ports/documents.ts";
 import type { GitQueries, LedgerFile, ProjectFileWriter, TaskFolder } from "../ports/project-files.ts";
-import { findTests } from "./find-tests.ts";
+import { findTestCommand } from "./find-tests.ts";
 
 export interface MakeTaskDeps {
   readonly folder: TaskFolder;
@@ -144,7 +144,7 @@ async function checkOf(
 ): Promise<NewTaskChecks> {
   if (verify !== null) return { kind: "asked", commands: verify };
   if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
-  return findTests(commits);
+  return findTestCommand(commits);
 }
 
 interface BranchOfFile {

@@ -2,7 +2,7 @@ import { formatCount } from "../domain/count-of.ts";
 import type { ForecastConflict, MergedWorker, RanCheck } from "../domain/generated/merge.ts";
 import { mergeOrder } from "../domain/merge-order.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
-import { type CheckCommit, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
+import { type RunMergeCheck, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
 
 /** The result of one worker, already in the repository, as input for a merge. */
 export interface WorkerResult {
@@ -18,7 +18,7 @@ export interface WorkerResult {
 export interface MergeResultsDeps {
   readonly work: Pick<WorkRepository, "merge" | "conflicts" | "isAncestor" | "changes">;
   /** Runs the check command of the merge on a commit, in a sandbox where no agent ever ran. */
-  readonly check: CheckCommit;
+  readonly check: RunMergeCheck;
   /**
    * Whether the merge check of the next result may start before the check of the current result has ended.
    */

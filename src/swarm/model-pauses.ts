@@ -15,7 +15,7 @@ const againMs = 10_000;
  * Pauses a worker until the rate limit of its model ends, because a paused container uses no CPU. `until` is
  * the time of that end, in milliseconds since 1970.
  */
-export async function pauseForRateLimit(
+export async function pauseWorkerForRateLimit(
   {
     containers,
     read,
@@ -54,12 +54,15 @@ export async function pauseForRateLimit(
  * Records a pause for a worker that is due to start, if its model is rate-limited. Returns whether the worker
  * must not start now.
  */
-export async function pauseIfRateLimited(deps: SwarmOwnerDeps, worker: UnpreparedWorker): Promise<boolean> {
+export async function pauseWorkerIfRateLimited(
+  deps: SwarmOwnerDeps,
+  worker: UnpreparedWorker,
+): Promise<boolean> {
   const until = deps.networkAccess.limitedUntil(worker);
   if (until === null) return false;
   const { status } = requireRecord(await deps.read(), worker.name);
   if (status === "running") return false;
-  await pauseForRateLimit(deps, worker.name, until);
+  await pauseWorkerForRateLimit(deps, worker.name, until);
   return true;
 }
 

@@ -2,8 +2,8 @@ import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError, SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { requireRecord, type SwarmState, withStatus } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, withoutOwnerCommand } from "../domain/wishes.ts";
+import { recordWithStatus, requireRecord, type SwarmState } from "../domain/swarm-state.ts";
+import { findPendingCommands, type OwnerCommand, stateWithoutOwnerCommand } from "../domain/wishes.ts";
 import type { OwnerLoopState } from "./own-swarm.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
@@ -37,7 +37,7 @@ export async function applyOwnerCommands(
       const reason = { code: error.code, message: withHint(error) };
       deps.emit({ event: "wish", wish: command.wish, ...worker, reason });
     }
-    await deps.update((now) => withoutOwnerCommand(now, command));
+    await deps.update((now) => stateWithoutOwnerCommand(now, command));
   }
   return commands.length === 0 ? state : deps.read();
 }
@@ -116,7 +116,7 @@ async function stop(
   if (status !== "pending") return true;
   const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
   emit({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
-  await change(name, (now) => withStatus(now, "stopped", reason, clock()));
+  await change(name, (now) => recordWithStatus(now, "stopped", reason, clock()));
   return true;
 }
 

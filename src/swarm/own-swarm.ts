@@ -1,13 +1,17 @@
 import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { type HostCapacity, isLimitedByOtherSandboxes, parallelWorkers } from "../domain/parallel-workers.ts";
+import {
+  chooseMaxParallelWorkers,
+  type HostCapacity,
+  isParallelismLimitedByOtherSandboxes,
+} from "../domain/parallel-workers.ts";
 import type { RetryPolicy } from "../domain/retry-policy.ts";
 import { workerSlug } from "../domain/slug.ts";
-import { withStatus } from "../domain/swarm-state.ts";
+import { recordWithStatus } from "../domain/swarm-state.ts";
 import type { OwnerServices, UnpreparedWorker } from "./equip-worker.ts";
 import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
-import { notifyWhenNextPauseEnds, pauseIfRateLimited, unpauseDueWorkers } from "./model-pauses.ts";
+import { notifyWhenNextPauseEnds, pauseWorkerIfRateLimited, unpauseDueWorkers } from "./model-pauses.ts";
 import { applyOwnerCommands } from "./obey-wishes.ts";
 import type { HaltRequest } from "./run-worker.ts";
 import type { SwarmOwnerDeps } from "./swarm-deps.ts";
@@ -111,7 +115,7 @@ export async function runOwnerLoop(
       const isEnding = owner.isEnding();
       let left = state;
       for (const worker of isEnding ? [] : ready.slice(0, slots.free))
-        if (await pauseIfRateLimited(deps, worker)) left = await deps.read();
+        if (await pauseWorkerIfRateLimited(deps, worker)) left = await deps.read();
         else begin(worker);
       if (!isEnding) reportWaiting(deps, waiting, left, owner, slots.why);
       if (owner.running.size === 0 && (isEnding || !isAnyPaused(waiting, left, owner, now))) break;
@@ -144,9 +148,9 @@ export async function runOwnerLoop(
     if (parallel === "auto") capacity = await askHost();
     const settings = { parallel, memoryBytes: deps.limits.memoryBytes };
     const tasks = waiting.map(({ task }) => task);
-    const { workers } = parallelWorkers(tasks, settings, capacity);
+    const { workers } = chooseMaxParallelWorkers(tasks, settings, capacity);
     const free = Math.max(0, workers - owner.running.size);
-    const isHeldBack = free < ready.length && isLimitedByOtherSandboxes(tasks, settings, capacity);
+    const isHeldBack = free < ready.length && isParallelismLimitedByOtherSandboxes(tasks, settings, capacity);
     return {
       free,
       why: isHeldBack ? "for memory and CPUs that other sandboxes may be using" : freeSlot,
@@ -303,7 +307,7 @@ async function failBlocked(
     const message = `the worker depends on ${blamed ? workerSlug(blamed) : "another worker"}, which failed`;
     const reason = { code: "DEPENDENCY_FAILED", message };
     deps.emit({ event: "skipped", worker: blocked.slug, reason });
-    await deps.change(blocked.name, (record) => withStatus(record, "failed", reason, deps.clock()));
+    await deps.change(blocked.name, (record) => recordWithStatus(record, "failed", reason, deps.clock()));
   }
 }
 

@@ -30,7 +30,7 @@ export interface ProveWorkDeps {
   readonly clock: () => Date;
 }
 
-export interface WorkToProve {
+export interface WorkerResultToProve {
   readonly slug: string;
   readonly attempt: number;
   readonly taskFile: TaskFile;
@@ -44,9 +44,9 @@ export interface WorkToProve {
  * Returns a function that checks a worker's result independently of the worker. It runs the checks on the
  * result and on its base commit, in sandboxes where no agent ever ran, and compares the outcomes.
  */
-export function createWorkProver(
+export function createWorkerResultProver(
   deps: ProveWorkDeps,
-): (work: WorkToProve, signal: AbortSignal) => Promise<ProofReport> {
+): (work: WorkerResultToProve, signal: AbortSignal) => Promise<ProofReport> {
   // The last check run of each base commit. Results with the same base often end together, so one run serves
   // them all.
   const runByBase = new Map<string, Promise<unknown>>();
@@ -73,7 +73,7 @@ export function createWorkProver(
   };
 
   async function runBoth(
-    { base, commit }: WorkToProve,
+    { base, commit }: WorkerResultToProve,
     commands: readonly string[],
     demanded: ReadonlySet<string>,
     signal: AbortSignal,

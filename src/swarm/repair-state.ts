@@ -1,13 +1,18 @@
-import { applyCorrection } from "../domain/correct-record.ts";
+import { applyRecordCorrection } from "../domain/correct-record.ts";
 import { SwarmError } from "../domain/errors.ts";
 import type { ContainerRecord, ProjectRef, StoryProgress } from "../domain/generated/swarm-state.ts";
 import { judgeEndedAttempt } from "../domain/reconcile.ts";
-import { newSwarm, type SwarmState, withNewRecord, withReplacedRecord } from "../domain/swarm-state.ts";
-import { type EngineScope, type LabelledContainer, labels } from "../ports/engine.ts";
+import {
+  newSwarmState,
+  type SwarmState,
+  stateWithNewRecord,
+  stateWithReplacedRecord,
+} from "../domain/swarm-state.ts";
+import { type EngineWorktreeScope, type LabelledContainer, labels } from "../ports/engine.ts";
 import type { JournalSummary } from "../ports/journal.ts";
 import { nullIfStateInvalid, type StateStore } from "../ports/state-store.ts";
 import { throwIfSwarmOwned } from "./change-state.ts";
-import { type CheckStateDeps, checkState } from "./check-state.ts";
+import { type CheckStateDeps, compareStateWithEngine } from "./check-state.ts";
 
 export interface RepairStateDeps extends CheckStateDeps {
   readonly store: StateStore;
@@ -81,8 +86,12 @@ const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
  * Corrects a valid state by comparing its records with the engine's containers. Leaves out corrections for
  * which work must be collected first.
  */
-async function correct(deps: RepairStateDeps, known: SwarmState, scope: EngineScope): Promise<RepairResult> {
-  const { reconciled, corrections, orphans } = await checkState(deps, scope);
+async function correct(
+  deps: RepairStateDeps,
+  known: SwarmState,
+  scope: EngineWorktreeScope,
+): Promise<RepairResult> {
+  const { reconciled, corrections, orphans } = await compareStateWithEngine(deps, scope);
   const strays = orphans.filter((container) => container.labels[labels.swarm] === known.swarmId);
   const recovered = (await withContainers(deps, { ...known, containers: [] }, strays)).containers;
   const now = deps.clock();
@@ -91,7 +100,7 @@ async function correct(deps: RepairStateDeps, known: SwarmState, scope: EngineSc
 
   const state = await deps.store.update((before) => {
     const corrected = corrections.reduce(
-      (next, correction) => applyCorrection(next, correction, now),
+      (next, correction) => applyRecordCorrection(next, correction, now),
       before,
     );
     const added = recovered.filter((record) => !corrected.containers.some((other) => clash(record, other)));
@@ -125,7 +134,7 @@ function clash(a: ContainerRecord, b: ContainerRecord): boolean {
 async function restoreOrRebuild(
   deps: RepairStateDeps,
   project: ProjectRef,
-  scope: EngineScope,
+  scope: EngineWorktreeScope,
 ): Promise<RepairResult> {
   const copy = await deps.store.findCopy();
   if (copy?.project.id === project.id) {
@@ -140,7 +149,7 @@ async function restoreOrRebuild(
   const containers = await engine.listContainers(scope);
   const swarmId = commonestSwarm(containers) ?? deps.newId();
   const ours = containers.filter((container) => container.labels[labels.swarm] === swarmId);
-  const empty = newSwarm(project, swarmId, deps.clock());
+  const empty = newSwarmState(project, swarmId, deps.clock());
   const state = await deps.store.replace(await withContainers(deps, empty, ours));
   return { result: "rebuilt", reconciled: true, adopted: namesOf(state), corrected: [], state };
 }
@@ -153,7 +162,7 @@ async function beginAnew(
   { store, newId, clock }: RepairStateDeps,
   project: ProjectRef,
 ): Promise<RepairResult> {
-  const state = await store.replace(newSwarm(project, newId(), clock()));
+  const state = await store.replace(newSwarmState(project, newId(), clock()));
   return { ...nothing, result: "begun anew", state };
 }
 
@@ -182,12 +191,12 @@ async function withContainers(
     if (next.containers.some((record) => record.taskFilePath === taskFilePath)) continue;
     const journal = await deps.readJournal(state.swarmId, { containerName: container.name, taskFilePath });
     const branchName = (await deps.branchOf(taskFilePath)) ?? `recovered/${container.name}`;
-    next = withNewRecord(
+    next = stateWithNewRecord(
       next,
       { containerName: container.name, containerId: container.containerId, taskFilePath, branchName },
       deps.clock(),
     );
-    next = withReplacedRecord(next, recovered(next, container, journal));
+    next = stateWithReplacedRecord(next, recovered(next, container, journal));
   }
   return next;
 }

@@ -2,11 +2,11 @@ import type { AdapterMessage } from "../domain/acp-messages.ts";
 import { isTerminalStatus } from "../domain/container-status.ts";
 import type { ContainerRecord, Reason } from "../domain/generated/swarm-state.ts";
 import { judgeEndedAttempt } from "../domain/reconcile.ts";
-import { requireRecord, withStatus } from "../domain/swarm-state.ts";
+import { recordWithStatus, requireRecord } from "../domain/swarm-state.ts";
 import { recordWithMessage } from "../domain/worker-record.ts";
-import type { Conversation, ConversationEnd } from "../ports/conversations.ts";
+import type { AdapterConversation, AdapterConversationEnd } from "../ports/conversations.ts";
 import type { StoryStartCommit } from "../ports/work-repository.ts";
-import { importStoredWork, publishWork, type StoredWork } from "./collect-work.ts";
+import { type BundleStoredByAdapter, importCommitsFromAdapter, publishWorkAsBranch } from "./collect-work.ts";
 import { ensureContainerRuns, removeWorkerContainerAndVolumes, stopWorker } from "./stand-up-worker.ts";
 import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
@@ -29,7 +29,7 @@ export interface WorkerControl {
   /** Aborted when the worker must stop at once, without waiting for the check of its result. */
   readonly stopNow: AbortSignal;
   /** Called with the owner's connection to the worker's adapter when it opens, and with null when it ends. */
-  readonly onConversation: (conversation: Conversation | null) => void;
+  readonly onConversation: (conversation: AdapterConversation | null) => void;
 }
 
 /**
@@ -121,16 +121,16 @@ async function replayJournal(
   if (lastSeq !== record.lastSeq)
     await deps.change(worker.name, (now) => ({ ...now, stories, storyProgress, usage, lastSeq }));
   for (const stored of unfinished) {
-    const failure = await importStoredWork(deps, worker, { ...stored, containerId });
+    const failure = await importCommitsFromAdapter(deps, worker, { ...stored, containerId });
     if (failure !== null) return failure;
   }
   return newest === null || newest.commit === record.collected?.commit
     ? null
-    : importStoredWork(deps, worker, { ...newest, containerId });
+    : importCommitsFromAdapter(deps, worker, { ...newest, containerId });
 }
 
 interface ConversationResult {
-  readonly end: ConversationEnd;
+  readonly end: AdapterConversationEnd;
   /** Whether all git bundles that the adapter stored were imported. */
   readonly isAllHere: boolean;
 }
@@ -142,7 +142,7 @@ interface ConversationResult {
 async function runConversation(
   deps: SwarmOwnerDeps,
   worker: Worker,
-  conversation: Conversation,
+  conversation: AdapterConversation,
   { containerId, storedBy }: ToCollect,
 ): Promise<ConversationResult> {
   let failure: Reason | null = null;
@@ -189,14 +189,14 @@ async function runConversation(
     const stored = storedBy(message);
     if (stored === null || failure !== null) continue;
     deps.crashPoint("after-checkpoint-before-collect");
-    failure = await importStoredWork(deps, worker, { ...stored, containerId });
+    failure = await importCommitsFromAdapter(deps, worker, { ...stored, containerId });
     // Asks the agent to stop: work that cannot be imported is useless.
     if (failure !== null) await conversation.cancel({ reason: failure.code, graceMs: 0 });
   }
   throw new Error("the conversation with the adapter ended without a result");
 }
 
-type Stored = Omit<StoredWork, "containerId">;
+type Stored = Omit<BundleStoredByAdapter, "containerId">;
 
 interface ToCollect {
   readonly containerId: string;
@@ -237,12 +237,12 @@ async function settle(
   const verdict =
     judged.status === "completed" ? await correctVerdictByProof(deps, worker, judged, signals) : judged;
   deps.emit({ event: "ended", worker: worker.slug, ...verdict });
-  if (verdict.status === "completed") await publishWork(deps, worker);
+  if (verdict.status === "completed") await publishWorkAsBranch(deps, worker);
   // Writes the ledger before the record. If the owner crashes in between, the next owner repeats both, and no
   // later swarm repeats the task.
   if (verdict.status !== "stopped") await deps.addToLedger(worker, verdict.status);
   await deps.change(worker.name, (now) => ({
-    ...withStatus(now, verdict.status, verdict.reason, deps.clock()),
+    ...recordWithStatus(now, verdict.status, verdict.reason, deps.clock()),
     ...{
       reason: verdict.reason,
       acpPid: null,
@@ -285,14 +285,14 @@ async function failUnstarted(deps: SwarmOwnerDeps, worker: Worker): Promise<void
   const { status } = await recordOf(deps, worker);
   if (reason === null || isTerminalStatus(status)) return;
   deps.emit({ event: "ended", worker: worker.slug, status: "failed", reason });
-  await deps.change(worker.name, (now) => withStatus(now, "failed", reason, deps.clock()));
+  await deps.change(worker.name, (now) => recordWithStatus(now, "failed", reason, deps.clock()));
 }
 
 /**
  * Returns with which status and reason the worker ended. Whatever its final message says, a worker counts as
  * completed only if all stories are completed and its last commit was imported.
  */
-function judge(record: ContainerRecord, end: ConversationEnd, runtime: string): WorkerVerdict {
+function judge(record: ContainerRecord, end: AdapterConversationEnd, runtime: string): WorkerVerdict {
   switch (end.kind) {
     case "completion": {
       const { status, head } = end.message.payload;

@@ -1,5 +1,5 @@
 import { SwarmError } from "../domain/errors.ts";
-import { requireRecord, withStatus } from "../domain/swarm-state.ts";
+import { recordWithStatus, requireRecord } from "../domain/swarm-state.ts";
 import { earlierContainerNames, homeVolumeName } from "../domain/worker-names.ts";
 import { labels } from "../ports/engine.ts";
 import type { NetworkConnection } from "./doors.ts";
@@ -57,7 +57,7 @@ export async function ensureContainerRuns(
   if (facts?.state === "paused") await containers.unpause(id, deps.signal);
   else if (facts?.state !== "running") await containers.start(id, deps.signal);
   await change(worker.name, (record) => ({
-    ...withStatus(record, "running", null, clock()),
+    ...recordWithStatus(record, "running", null, clock()),
     ...{ containerId: id, creating: null, reason: null, paused: null, acpPid: process.pid },
   }));
   crashPoint("after-start-before-request");
@@ -126,7 +126,7 @@ async function isLost(deps: SwarmOwnerDeps, worker: Worker): Promise<boolean> {
   const reason = { code: "CONTAINER_LOST", message: "the worker's container and its volume no longer exist" };
   emit({ event: "ended", worker: worker.slug, status: "failed", reason });
   await change(worker.name, (now) => ({
-    ...withStatus(now, "failed", reason, clock()),
+    ...recordWithStatus(now, "failed", reason, clock()),
     creating: null,
     acpPid: null,
   }));

@@ -1,7 +1,7 @@
 import { isTerminalStatus } from "../domain/container-status.ts";
 import { isError } from "../domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { withReplacedRecord, withStatus } from "../domain/swarm-state.ts";
+import { recordWithStatus, stateWithReplacedRecord } from "../domain/swarm-state.ts";
 import type { Containers } from "../ports/containers.ts";
 import type { StateStore } from "../ports/state-store.ts";
 
@@ -52,7 +52,7 @@ async function steer(
   await store.update((state) => {
     const record = state.containers.find(({ containerName }) => containerName === name);
     return record && !isTerminalStatus(record.status)
-      ? withReplacedRecord(state, steered(record, command, now))
+      ? stateWithReplacedRecord(state, steered(record, command, now))
       : state;
   });
 }
@@ -62,7 +62,7 @@ function steered(record: ContainerRecord, command: SteeringCommand, now: Date): 
   switch (command) {
     case "stop": {
       const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
-      return { ...withStatus(record, "stopped", reason, now), paused: null, acpPid: null };
+      return { ...recordWithStatus(record, "stopped", reason, now), paused: null, acpPid: null };
     }
     case "pause":
       return {

@@ -7,8 +7,8 @@ import type { TaskFile } from "../domain/generated/tasks.ts";
 import { mergeSummary } from "../domain/merge-report.ts";
 import { workerSlug } from "../domain/slug.ts";
 import type { WorkerFacts } from "../domain/story-facts.ts";
-import { type SwarmSummary, summarize, type WorkerFindings } from "../domain/summary.ts";
-import { failedRefOf } from "../domain/worker-names.ts";
+import { createSwarmSummary, type SwarmSummary, type WorkerFindings } from "../domain/summary.ts";
+import { failedStoryRefName } from "../domain/worker-names.ts";
 import type { WorkRepository } from "../ports/work-repository.ts";
 
 export interface SummarizeDeps {
@@ -42,7 +42,7 @@ export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Pr
     findings.push(...(await Promise.all(some.map((record) => gatherFindings(deps, state, record)))));
   }
   const merged = await deps.readMerge(state.swarmId);
-  return summarize(state, findings, {
+  return createSwarmSummary(state, findings, {
     ...{ now: deps.clock(), isOwned: await deps.isOwned() },
     merge: merged && mergeSummary(merged),
   });
@@ -69,7 +69,7 @@ async function gatherFindings(
       !(await deps.work.hasCommit(storyFacts.failedCommit))
     )
       continue;
-    unfinishedById.set(storyId, failedRefOf({ swarmId, slug, attempt: storyFacts.attempt, storyId }));
+    unfinishedById.set(storyId, failedStoryRefName({ swarmId, slug, attempt: storyFacts.attempt, storyId }));
   }
   // A proof of an earlier attempt does not count for the present attempt.
   const isOfThis = proof?.attempt === record.attempt && record.proof !== null;

@@ -2,7 +2,7 @@ import { sanitizeText } from "../domain/clean-text.ts";
 import { isTerminalStatus } from "../domain/container-status.ts";
 import { SwarmError } from "../domain/errors.ts";
 import {
-  findSetAsideResult,
+  findResultExcludedFromMerge,
   type ReworkRequest,
   reworkRequestFromMerge,
   reworkRequestFromProof,
@@ -78,7 +78,7 @@ async function startRework(
   // Uses the merge report only if it is about this branch: a merge into another branch says nothing about
   // this one.
   const mergeOfBranch = report?.branch === branch ? report : null;
-  const entry = findSetAsideResult(mergeOfBranch, slug) ?? emptyEntry(slug);
+  const entry = findResultExcludedFromMerge(mergeOfBranch, slug) ?? emptyEntry(slug);
   const ofMerge = reworkRequestFromMerge(entry, {
     ...{ branch, record, conflicts: merged.conflicts, command: mergeOfBranch?.check.command ?? null },
     failsOnBase: mergeOfBranch !== null && hasCheckFailedOnBase(mergeOfBranch.check),
@@ -123,7 +123,7 @@ async function refuseUseless(
     refuse("the branch already contains the worker's result");
 }
 
-function emptyEntry(worker: string): NonNullable<ReturnType<typeof findSetAsideResult>> {
+function emptyEntry(worker: string): NonNullable<ReturnType<typeof findResultExcludedFromMerge>> {
   const nothing = { commit: null, mergedAs: null, reason: null, files: [], with: [], check: null };
   return { worker, outcome: "set aside", ...nothing };
 }

@@ -1,5 +1,5 @@
 import type { AgentActivity, AgentProgram, TurnSandbox, TurnUsage } from "../../adapter/agents/agent.ts";
-import type { Containers, Execution } from "../../src/ports/containers.ts";
+import type { ContainerExecution, Containers } from "../../src/ports/containers.ts";
 import { runIn } from "./stand-in.ts";
 
 export interface RealTools extends TurnSandbox {
@@ -86,7 +86,10 @@ function startIn(
   };
 }
 
-async function* linesOf(execution: Execution, complain: (text: string) => void): AsyncGenerator<string> {
+async function* linesOf(
+  execution: ContainerExecution,
+  complain: (text: string) => void,
+): AsyncGenerator<string> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const { stream, bytes } of execution.output) {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { isForwardedHeader, toForwardedQuery } from "../../gateway/passed-words.ts";
-import { parseEndpoint } from "../../src/domain/endpoint-words.ts";
+import { parseModelEndpoint } from "../../src/domain/endpoint-words.ts";
 import { agentRequests } from "../fakes/agent-requests.ts";
 import { test } from "../fakes/folders.ts";
 import {
@@ -117,7 +117,7 @@ describe("what of an agent's request goes on to the API", () => {
   });
 
   test("is what the user's settings name beside that", async ({ folder }) => {
-    const words = parseEndpoint("anthropic=https://models.example,pass=X-Team,pass=tenantId");
+    const words = parseModelEndpoint("anthropic=https://models.example,pass=X-Team,pass=tenantId");
     if (words.kind === "refused") throw new Error(words.reason);
 
     const { names, url } = await seenThroughGateway(folder, {
@@ -132,7 +132,7 @@ describe("what of an agent's request goes on to the API", () => {
 
   test("is no word of the connection, though the user names it", () => {
     for (const name of ["Connection", "accept-encoding", "Range", "x-http-method-override", "a b", ""])
-      expect(parseEndpoint(`lab=https://models.example,pass=${name}`).kind, name).toBe("refused");
+      expect(parseModelEndpoint(`lab=https://models.example,pass=${name}`).kind, name).toBe("refused");
   });
 
   test("is never the worker's token", async ({ folder }) => {

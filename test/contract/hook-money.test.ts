@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { beforeAll, describe, expect } from "vitest";
-import { withChangedRecord } from "../../src/domain/swarm-state.ts";
-import { type CommandAnswer, decideToolCall } from "../../src/hooks/pre-tool-use.ts";
+import { stateWithChangedRecord } from "../../src/domain/swarm-state.ts";
+import { decideToolCall, type HookCommandAnswer } from "../../src/hooks/pre-tool-use.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf } from "../fakes/records.ts";
 import { stateAt } from "../fakes/state-at.ts";
@@ -20,7 +20,7 @@ interface Place {
 }
 
 /** What the hook says of a command, where the user's settings lie in `folder/home`. */
-function answer({ repository, folder, env = {} }: Place, words: string): CommandAnswer {
+function answer({ repository, folder, env = {} }: Place, words: string): HookCommandAnswer {
   const call = { tool_name: "Bash", tool_input: { command: `${swarmProgram} ${words}`, description: "go" } };
   return decideToolCall(JSON.stringify({ cwd: repository, ...call }), {
     ...{ root, pluginRoot: root, projectFolder: repository, env },
@@ -172,7 +172,7 @@ describe("a command that spends money", () => {
     expect(decisions()).toEqual(["allow", "allow", "allow"]);
     keep({ swarmBudgetUsd: null, budgetUsd: null });
     expect(decisions()).toEqual(["ask", "ask", "ask"]);
-    await store.update((state) => withChangedRecord(state, "aimi-sample-1", { status: "failed" }, now));
+    await store.update((state) => stateWithChangedRecord(state, "aimi-sample-1", { status: "failed" }, now));
     // `start` begins another swarm now, with the settings of today.
     expect(decisions()).toEqual(["allow", "ask", "ask"]);
     writeFileSync(join(repository, ".aimi/swarm-state.json"), "{");

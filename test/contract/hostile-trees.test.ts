@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import { formatBytes } from "../../src/domain/duration.ts";
 import { defaultTreeReadLimits } from "../../src/host/read-entries.ts";
 import type { ImportResult } from "../../src/ports/work-repository.ts";
-import { importStoredWork } from "../../src/swarm/collect-work.ts";
+import { importCommitsFromAdapter } from "../../src/swarm/collect-work.ts";
 import {
   blob,
   bundleOf,
@@ -169,10 +169,10 @@ describe("one worker's bundle", () => {
         Object.assign(swarm.deps.channel, { readFile: () => Readable.from([bytes]) });
         const name = swarm.nameOf(slug);
         await swarm.deps.change(name, (record) => ({ ...record, branchName: "feat/one" }));
-        const worker = { name, slug, base, request: {} } as Parameters<typeof importStoredWork>[1];
+        const worker = { name, slug, base, request: {} } as Parameters<typeof importCommitsFromAdapter>[1];
         const sha256 = createHash("sha256").update(bytes).digest("hex");
         const stored = { commit: tip, bundle: "/aimi/out/x", bytes: bytes.length, sha256 };
-        return importStoredWork(swarm.deps, worker, { ...stored, containerId: "c", failedStory });
+        return importCommitsFromAdapter(swarm.deps, worker, { ...stored, containerId: "c", failedStory });
       };
 
       const [failure, none] = await Promise.all([

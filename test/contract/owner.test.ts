@@ -6,11 +6,11 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, vi } from "vitest";
 import type { SwarmError } from "../../src/domain/errors.ts";
-import { withNewRecord } from "../../src/domain/swarm-state.ts";
-import { withOwnerCommand } from "../../src/domain/wishes.ts";
+import { stateWithNewRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithOwnerCommand } from "../../src/domain/wishes.ts";
 import type { StateChange } from "../../src/ports/state-store.ts";
 import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { acquireOwnership } from "../../src/state/ownership.ts";
+import { acquireSwarmOwnership } from "../../src/state/ownership.ts";
 import { test } from "../fakes/folders.ts";
 import { now, swarmOf, worker } from "../fakes/records.ts";
 import { git } from "../fakes/repository.ts";
@@ -28,7 +28,7 @@ describe("the owner's writes", () => {
 
     await Promise.all(
       Array.from({ length: 200 }, (_, index) =>
-        owned.update((state) => withNewRecord(state, worker(index), now)),
+        owned.update((state) => stateWithNewRecord(state, worker(index), now)),
       ),
     );
 
@@ -44,8 +44,8 @@ describe("the owner's writes", () => {
 
     await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        await owned.update((state) => withNewRecord(state, worker(index), now));
-        await store.update((state) => withNewRecord(state, worker(1000 + index), now));
+        await owned.update((state) => stateWithNewRecord(state, worker(index), now));
+        await store.update((state) => stateWithNewRecord(state, worker(1000 + index), now));
       }),
     );
 
@@ -67,7 +67,7 @@ describe("the owner's writes", () => {
       };
       await using owned = owner({ crashPoint: loseOnce });
 
-      const { containers } = await owned.update((state) => withNewRecord(state, worker(1), now));
+      const { containers } = await owned.update((state) => stateWithNewRecord(state, worker(1), now));
 
       expect(isLost).toBe(true);
       expect(containers).toHaveLength(1);
@@ -80,9 +80,9 @@ describe("the owner's writes", () => {
     await using owned = owner();
 
     const results = await Promise.allSettled([
-      owned.update((state) => withNewRecord(state, worker(1), now)),
-      owned.update((state) => withNewRecord(state, worker(1), now)),
-      owned.update((state) => withNewRecord(state, worker(2), now)),
+      owned.update((state) => stateWithNewRecord(state, worker(1), now)),
+      owned.update((state) => stateWithNewRecord(state, worker(1), now)),
+      owned.update((state) => stateWithNewRecord(state, worker(2), now)),
     ]);
 
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
@@ -96,8 +96,8 @@ describe("the owner's writes", () => {
 
     for (let index = 0; index < 50; index += 1) {
       await owned
-        .update((state) => withNewRecord(state, worker(index), now))
-        .then(() => owned.update((state) => withNewRecord(state, worker(100 + index), now)));
+        .update((state) => stateWithNewRecord(state, worker(index), now))
+        .then(() => owned.update((state) => stateWithNewRecord(state, worker(100 + index), now)));
     }
 
     expect((await store.read()).containers).toHaveLength(100);
@@ -114,7 +114,7 @@ describe("the owner's writes", () => {
       (index: number): StateChange =>
       (state) => {
         order.push(index);
-        return withNewRecord(state, worker(index), now);
+        return stateWithNewRecord(state, worker(index), now);
       };
 
     const waiting = [1, 2, 3].map((index) => owned.updateInBatch(seen(index)));
@@ -133,10 +133,10 @@ describe("the owner's writes", () => {
     const acquire = vi.fn(lock.acquire);
     await using owned = owner({ maxBatchDelayMs: 600_000, crashPoint: passes, lock: { ...lock, acquire } });
 
-    const first = owned.update((state) => withNewRecord(state, worker(0), now));
+    const first = owned.update((state) => stateWithNewRecord(state, worker(0), now));
     await begun.promise;
     // The state is being written: this comes too late for it.
-    void owned.updateInBatch((state) => withNewRecord(state, worker(1), now));
+    void owned.updateInBatch((state) => stateWithNewRecord(state, worker(1), now));
     await first;
     for (let turn = 0; turn < 10; turn += 1) await setImmediate();
 
@@ -149,7 +149,7 @@ describe("the owner's writes", () => {
     await using owned = owner({ maxBatchDelayMs: 50 });
 
     await Promise.all(
-      [1, 2, 3].map((index) => owned.updateInBatch((state) => withNewRecord(state, worker(index), now))),
+      [1, 2, 3].map((index) => owned.updateInBatch((state) => stateWithNewRecord(state, worker(index), now))),
     );
 
     expect((await store.read()).revision).toBe(revision + 1);
@@ -160,7 +160,7 @@ describe("the owner's writes", () => {
     await store.create(swarmOf(0));
     {
       await using owned = owner({ maxBatchDelayMs: 600_000 });
-      void owned.updateInBatch((state) => withNewRecord(state, worker(1), now));
+      void owned.updateInBatch((state) => stateWithNewRecord(state, worker(1), now));
     }
     expect((await store.read()).containers).toHaveLength(1);
   });
@@ -176,7 +176,7 @@ describe("the owner's writes", () => {
 
     let acknowledged = false;
     const update = owned
-      .update((state) => withNewRecord(state, worker(1), now))
+      .update((state) => stateWithNewRecord(state, worker(1), now))
       .then(() => {
         acknowledged = true;
       });
@@ -198,7 +198,7 @@ describe("the owner's writes", () => {
     writeFileSync(file.paths.stateFile, "{");
 
     await expect(
-      owned.update((state) => withOwnerCommand(state, { of: "swarm", wish: "stop" })),
+      owned.update((state) => stateWithOwnerCommand(state, { of: "swarm", wish: "stop" })),
     ).rejects.toMatchObject({ code: "STATE_INVALID" });
   });
 });
@@ -211,14 +211,14 @@ describe("ownership", () => {
     });
     await once(first.stdout, "data");
 
-    await expect(acquireOwnership(kernelLock(file, "second"))).rejects.toMatchObject({
+    await expect(acquireSwarmOwnership(kernelLock(file, "second"))).rejects.toMatchObject({
       code: "OWNED_BY_ANOTHER",
       exitCode: 6,
       message: expect.stringContaining(`pid ${first.pid}`),
     });
     first.kill("SIGKILL");
     await once(first, "exit");
-    await using _second = await acquireOwnership(kernelLock(file, "second"));
+    await using _second = await acquireSwarmOwnership(kernelLock(file, "second"));
   });
 
   test("others who only ask do not keep an owner from its place", async ({ folder }) => {
@@ -231,7 +231,7 @@ describe("ownership", () => {
     })();
 
     for (let round = 0; round < 20; round += 1) {
-      await using _owner = await acquireOwnership(kernelLock(file, "owner"));
+      await using _owner = await acquireSwarmOwnership(kernelLock(file, "owner"));
     }
 
     stop = true;
@@ -240,7 +240,7 @@ describe("ownership", () => {
 
   test("an owner whose lock file is replaced is told, and starts nothing more", async ({ folder }) => {
     const file = join(folder, "owner.lock");
-    await using owner = await acquireOwnership(kernelLock(file, "first"), { everyMs: 20 });
+    await using owner = await acquireSwarmOwnership(kernelLock(file, "first"), { everyMs: 20 });
     const lost = once(owner.lost, "abort");
 
     rmSync(file);
@@ -256,17 +256,17 @@ describe("ownership", () => {
     const lock = kernelLock(join(gitFolder, "owner.lock"), "owner");
     const { store, owner } = stateAt(repository, { gitFolder });
     await store.create(swarmOf(2));
-    await using _ownership = await acquireOwnership(lock);
+    await using _ownership = await acquireSwarmOwnership(lock);
     await using owned = owner();
 
     git(repository, "clean", "-fdx");
 
-    await expect(acquireOwnership(kernelLock(join(gitFolder, "owner.lock"), "second"))).rejects.toMatchObject(
-      {
-        code: "OWNED_BY_ANOTHER",
-      },
-    );
-    await owned.update((state) => withNewRecord(state, worker(9), now));
+    await expect(
+      acquireSwarmOwnership(kernelLock(join(gitFolder, "owner.lock"), "second")),
+    ).rejects.toMatchObject({
+      code: "OWNED_BY_ANOTHER",
+    });
+    await owned.update((state) => stateWithNewRecord(state, worker(9), now));
     expect((await stateAt(repository, { gitFolder }).store.read()).containers).toHaveLength(3);
   });
 });

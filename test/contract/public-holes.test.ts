@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { explainSettings } from "../../src/domain/settings.ts";
-import { copyFiles } from "../../src/sandbox/copy-files.ts";
+import { copyBetweenHostAndSandbox } from "../../src/sandbox/copy-files.ts";
 import type { ProjectSandboxDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { test } from "../fakes/folders.ts";
 import { admissionOf, ask, endpointAt, realKey, startGateway, startUpstream } from "../fakes/gateway.ts";
@@ -117,7 +117,7 @@ describe("a link in the folder that an agent worked in", () => {
     },
   } as unknown as ProjectSandboxDeps;
   const copied = (folder: string, from: string, to: string): Promise<unknown> =>
-    copyFiles(deps, { from, to }, { folder }).catch((error: unknown) => error);
+    copyBetweenHostAndSandbox(deps, { from, to }, { folder }).catch((error: unknown) => error);
   const wayOut = { code: "FILE_FAILED", message: expect.stringContaining("leads out of the working folder") };
 
   test.for([

@@ -2,8 +2,12 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
-import { withChangedRecord, withNewRecord } from "../../src/domain/swarm-state.ts";
-import { findPendingCommands, withOwnerCommand, withoutOwnerCommand } from "../../src/domain/wishes.ts";
+import { stateWithChangedRecord, stateWithNewRecord } from "../../src/domain/swarm-state.ts";
+import {
+  findPendingCommands,
+  stateWithOwnerCommand,
+  stateWithoutOwnerCommand,
+} from "../../src/domain/wishes.ts";
 import { parseState } from "../../src/schema/read-document.ts";
 import { stateSerializer } from "../../src/state/serialize-state.ts";
 import { stateFile } from "../../src/state/state-file.ts";
@@ -32,7 +36,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       const { store } = stateAt(folder, { lockKind });
       await store.create(swarmOf(0));
 
-      const first = await store.update((state) => withNewRecord(state, worker(1), now));
+      const first = await store.update((state) => stateWithNewRecord(state, worker(1), now));
       const same = await store.update((state) => state);
 
       expect([first.revision, same.revision, (await store.read()).revision]).toEqual([1, 1, 1]);
@@ -44,7 +48,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
 
       await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
-          store.update((state) => withNewRecord(state, worker(index), now)),
+          store.update((state) => stateWithNewRecord(state, worker(index), now)),
         ),
       );
 
@@ -58,7 +62,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       await store.create(swarmOf(0));
 
       const results = await Promise.allSettled(
-        Array.from({ length: 8 }, () => store.update((state) => withNewRecord(state, worker(1), now))),
+        Array.from({ length: 8 }, () => store.update((state) => stateWithNewRecord(state, worker(1), now))),
       );
 
       expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
@@ -69,10 +73,10 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       const { store } = stateAt(folder, { lockKind });
       await store.create(swarmOf(1));
       const name = worker(1).containerName;
-      await store.update((state) => withChangedRecord(state, name, { status: "failed" }, now));
+      await store.update((state) => stateWithChangedRecord(state, name, { status: "failed" }, now));
 
       await expect(
-        store.update((state) => withChangedRecord(state, name, { status: "completed" }, now)),
+        store.update((state) => stateWithChangedRecord(state, name, { status: "completed" }, now)),
       ).rejects.toMatchObject({
         code: "TRANSITION_REFUSED",
         hint: "The next status after failed can be: pending.",
@@ -88,7 +92,7 @@ for (const lockKind of ["kernel", "portable"] as LockKind[]) {
       });
       await expect(update).rejects.toThrow("no");
 
-      expect((await store.update((state) => withNewRecord(state, worker(1), now))).revision).toBe(1);
+      expect((await store.update((state) => stateWithNewRecord(state, worker(1), now))).revision).toBe(1);
     });
   });
 }
@@ -251,7 +255,7 @@ describe("a writer after a holder that was killed", () => {
     await ended(holder);
     const killed = performance.now();
 
-    await store.update((state) => withNewRecord(state, worker(1), now));
+    await store.update((state) => stateWithNewRecord(state, worker(1), now));
 
     expect(performance.now() - killed).toBeLessThan(count.nextWriterMs);
   });
@@ -297,7 +301,7 @@ describe("wishes", () => {
     watchState(file.paths.stateFile, () => void look().catch(seen.reject), watching.signal);
 
     await store.update((state) =>
-      withOwnerCommand(withOwnerCommand(state, { of: "swarm", wish: "pause" }), {
+      stateWithOwnerCommand(stateWithOwnerCommand(state, { of: "swarm", wish: "pause" }), {
         of: "container",
         name,
         wish: "stop",
@@ -311,8 +315,8 @@ describe("wishes", () => {
       { of: "swarm", wish: "pause" },
       { of: "container", name, wish: "stop" },
     ]);
-    const changedMeanwhile = withOwnerCommand(await store.read(), { of: "swarm", wish: "stop" });
-    expect(findPendingCommands(asked.reduce(withoutOwnerCommand, changedMeanwhile))).toEqual([
+    const changedMeanwhile = stateWithOwnerCommand(await store.read(), { of: "swarm", wish: "stop" });
+    expect(findPendingCommands(asked.reduce(stateWithoutOwnerCommand, changedMeanwhile))).toEqual([
       { of: "swarm", wish: "stop" },
     ]);
   });

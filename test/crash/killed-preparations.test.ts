@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { SnapshotWriter } from "../../adapter/snapshots.ts";
+import { UncommittedWorkSnapshotWriter } from "../../adapter/snapshots.ts";
 import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import { count } from "../counts.ts";
@@ -68,7 +68,7 @@ describe.skipIf(!isRoot)("a snapshot", () => {
     writeFileSync(join(paths.workspace, "half.txt"), "half\n");
     const author = { name: "Ada", email: "ada@example.invalid" };
 
-    await new SnapshotWriter({ paths, workspace, env: agentEnv, author }).take("US-002");
+    await new UncommittedWorkSnapshotWriter({ paths, workspace, env: agentEnv, author }).take("US-002");
 
     return existsSync(join(paths.aimi, "out", "wip.bundle"));
   }

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { withNewRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithNewRecord } from "../../src/domain/swarm-state.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
 import { ended, startProgram } from "../fakes/processes.ts";
@@ -113,7 +113,7 @@ describe(`writers killed and paused for ${count.chaosMs / 1000} s`, () => {
       await gone;
       const killed = performance.now();
 
-      await store.update((state) => withNewRecord(state, worker(1_000 + round), now));
+      await store.update((state) => stateWithNewRecord(state, worker(1_000 + round), now));
 
       expect(performance.now() - killed).toBeLessThan(500);
     }

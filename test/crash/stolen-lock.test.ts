@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { withNewRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithNewRecord } from "../../src/domain/swarm-state.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { stateStore } from "../../src/state/state-store.ts";
 import { count } from "../counts.ts";
@@ -76,7 +76,7 @@ function writerIn(folder: string, lockOf: Change, refusals: string[]) {
   });
   return async (index: number): Promise<number[]> => {
     try {
-      await store.update((state) => withNewRecord(state, worker(index), now));
+      await store.update((state) => stateWithNewRecord(state, worker(index), now));
       return [index];
     } catch (error) {
       if (!(error instanceof SwarmError)) throw error;

@@ -2,7 +2,7 @@ import { describe, inject, test } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
 import type { AcpMessage, StoryProgress, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ScriptSteps } from "../../src/domain/generated/script-agent.ts";
-import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { dockerAt, openEngine } from "../fakes/engine-at.ts";
 import { git } from "../fakes/repository.ts";
 import { testLabel } from "../fakes/test-label.ts";
@@ -38,7 +38,7 @@ async function endOf(worker: Worker, line: Attached): Promise<Ending> {
   const last = await line.until(isLast);
   await line.send("ack", { seq: "seq" in last ? last.seq : 0 });
   for (const message of line.messages) {
-    const problem = findMessageProblem(message);
+    const problem = findAdapterMessageProblem(message);
     if (problem !== null) throw new Error(`${problem}: ${JSON.stringify(message)}`);
   }
   const progress = Object.fromEntries(

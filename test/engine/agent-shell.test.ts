@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
-import { findExcessRights, openAgentTerminal, runAsAgent } from "../../src/sandbox/agent-shell.ts";
+import { findExcessRights, openAgentTerminal, runCommandAsAgentUser } from "../../src/sandbox/agent-shell.ts";
 import { attackProgram } from "../fakes/container-attacks.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { startWorker, type Worker } from "../fakes/worker.ts";
@@ -23,7 +23,7 @@ async function inside(worker: Worker, ...command: string[]): Promise<{ exit: num
   const { containers, id: containerId } = worker;
   const input = (async function* () {})();
   const request = { command, input, onOutput: async () => {} };
-  const result = await runAsAgent({ containers, containerId }, request, signal);
+  const result = await runCommandAsAgentUser({ containers, containerId }, request, signal);
   return { exit: result.exitCode, stdout: result.stdout };
 }
 

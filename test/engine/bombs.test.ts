@@ -4,7 +4,7 @@ import type { SandboxSpec } from "../../src/domain/sandbox-spec.ts";
 import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
 import type { CreateFromSpecDeps } from "../../src/sandbox/project-sandboxes.ts";
 import { runCommand } from "../../src/sandbox/run-command.ts";
-import { runTask, type TaskRunResult } from "../../src/sandbox/run-task.ts";
+import { runTaskInSandbox, type TaskRunResult } from "../../src/sandbox/run-task.ts";
 import { ensureSandboxRuns } from "../../src/sandbox/use-sandbox.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
@@ -54,7 +54,7 @@ async function explode(
   const record = await bring(bombDeps, { runtime: { kind: "language", language: runtime }, ...spec });
   const names = { bash: "bomb.sh", python: "bomb.py", node: "bomb.js" };
   let isOver = false;
-  const running = runTask(deps, {
+  const running = runTaskInSandbox(deps, {
     ...{ record, file: names[runtime], content: Buffer.from(script), onOutput: () => {} },
   }).finally(() => {
     isOver = true;

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
-import { openConversation } from "../../src/acp/conversation.ts";
+import { openAdapterConversation } from "../../src/acp/conversation.ts";
 import { fetchStoredFile } from "../../src/acp/fetch-stored.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { systemClockAndRandom } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
-import { newConversation } from "../../src/domain/message-order.ts";
-import type { ConversationEvent } from "../../src/ports/conversations.ts";
-import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
+import { newConversationState } from "../../src/domain/message-order.ts";
+import type { AdapterConversationEvent } from "../../src/ports/conversations.ts";
+import { findAdapterMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
@@ -21,24 +21,24 @@ const { runtimes } = await engine.info();
 async function converse(worker: Worker, folder: string, payload: TaskRequestPayload) {
   const ids = (payload.taskFile as { userStories: { id: string }[] }).userStories.map(({ id }) => id);
   const { swarmId, id: containerId, containers } = worker;
-  const begin = newConversation({
+  const begin = newConversationState({
     ...{ swarmId, attempt: 1, containerId },
     statusById: new Map(ids.map((each) => [each, "pending" as const])),
   });
   const journal = await openHostJournal(join(folder, "journal-1.ndjson"), {
     begin,
-    findProblem: findMessageProblem,
+    findProblem: findAdapterMessageProblem,
   });
   const timestamp = "2026-01-01T00:00:00.000Z";
   const request = Buffer.from(
     `${JSON.stringify({ type: "task-request", timestamp, swarmId, containerId, payload })}\n`,
   );
   const deps = {
-    ...{ containers, timing: systemClockAndRandom, findProblem: findMessageProblem },
+    ...{ containers, timing: systemClockAndRandom, findProblem: findAdapterMessageProblem },
     readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
       readArchive(archive, { limits }),
   };
-  const conversation = openConversation(
+  const conversation = openAdapterConversation(
     deps,
     { containerId, journal, request, credentials: () => null },
     AbortSignal.timeout(60_000),
@@ -61,7 +61,7 @@ for (const runtime of ["runc", "runsc"]) {
     await using worker = await startWorker(engine, { runtime });
     const script = { "US-001": [{ write: { path: "a.txt", content: "1\n" } }], "US-002": [{ exit: 3 }] };
     await using talk = await converse(worker, folder, scripted(worker, script));
-    const events: ConversationEvent[] = [];
+    const events: AdapterConversationEvent[] = [];
 
     for await (const event of talk.conversation.events) events.push(event);
     const end = events.at(-1);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pack } from "tar-stream";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { baseImage } from "../../src/domain/base-image.ts";
-import { type EngineComponent, findVulnerabilities } from "../../src/domain/find-holes.ts";
+import { type EngineComponent, findKnownVulnerabilitiesOfComponent } from "../../src/domain/find-holes.ts";
 import { waitingProgram } from "../fakes/call-program.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { dockerAt, openEngine, outputOf } from "../fakes/engine-at.ts";
@@ -21,7 +21,8 @@ const runc: EngineComponent = (await engine.listComponents()).find(({ name }) =>
   name: "runc",
   version: "0",
 };
-const isOpen = (id: string): boolean => findVulnerabilities(runc).some(({ ids }) => ids.includes(id));
+const isOpen = (id: string): boolean =>
+  findKnownVulnerabilitiesOfComponent(runc).some(({ ids }) => ids.includes(id));
 
 const imported: string[] = [];
 

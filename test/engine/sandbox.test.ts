@@ -6,7 +6,7 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import { createSandbox } from "../../src/sandbox/create-sandbox.ts";
 import { destroySandbox } from "../../src/sandbox/destroy-sandbox.ts";
 import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
-import { runTask } from "../../src/sandbox/run-task.ts";
+import { runTaskInSandbox } from "../../src/sandbox/run-task.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { specOf } from "../fakes/containers-suite.ts";
 import { openEngine } from "../fakes/engine-at.ts";
@@ -308,7 +308,10 @@ test("a sandbox belongs to its task until the end of the task is written down", 
   };
 
   const content = Buffer.from("echo done");
-  await runTask({ ...deps, folders: watched }, { record, file: "task.sh", content, onOutput: () => {} });
+  await runTaskInSandbox(
+    { ...deps, folders: watched },
+    { record, file: "task.sh", content, onOutput: () => {} },
+  );
   await destroySandbox(deps, record, { purge: true });
 
   expect(holders).toEqual([expect.objectContaining({ pid: process.pid })]);

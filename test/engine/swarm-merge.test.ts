@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
 import { mergeCrashPoints } from "../../src/domain/crash-points.ts";
 import type { MergedWorker, MergeReport } from "../../src/domain/generated/merge.ts";
-import { checkContainerName } from "../../src/domain/worker-names.ts";
+import { nameOfCheckContainer } from "../../src/domain/worker-names.ts";
 import { count } from "../counts.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { writeTask } from "../fakes/folders.ts";
@@ -139,7 +139,7 @@ describe("results that are brought together", () => {
     expect(untouchedBy(place, "feat/good")).toEqual(before);
     const { containers } = await openEngine(inject("endpoint")).open();
     for (const place of [1, 2])
-      expect(await containers.inspect(checkContainerName({ projectId, swarmId, place }))).toBeNull();
+      expect(await containers.inspect(nameOfCheckContainer({ projectId, swarmId, place }))).toBeNull();
   });
 
   test("go to a branch that is named, unless somebody is on it; what is not checked is not called so", async ({

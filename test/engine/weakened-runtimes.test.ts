@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensureProbeImage } from "../../src/docker/probe-image.ts";
 import { chooseRuntime, type IsolationMeasurement } from "../../src/domain/choose-runtime.ts";
-import { judgeIsolation, preferredRuntimes } from "../../src/domain/isolation.ts";
+import { judgeRuntimeIsolation, preferredRuntimes } from "../../src/domain/isolation.ts";
 import { findProgram } from "../../src/host/engine-packages.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import type { PrivateEngine } from "../../src/ports/private-engine.ts";
@@ -249,7 +249,7 @@ async function register(runtimes: Readonly<Record<string, string>>): Promise<voi
 
 async function measure(runtime: string): Promise<IsolationMeasurement> {
   const { kernel } = await engine.info();
-  return { kind: "measured", found: judgeIsolation(runtime, await engine.probe(runtime), kernel) };
+  return { kind: "measured", found: judgeRuntimeIsolation(runtime, await engine.probe(runtime), kernel) };
 }
 
 /** Measured once for all tests that ask for it. */
@@ -412,7 +412,7 @@ describe.skipIf(!existsSync("/etc/subuid"))("an engine that maps its users", () 
     const mappedEngine = openEngine(mapped.endpoint);
 
     const { kernel } = await mappedEngine.info();
-    const found = judgeIsolation("runc", await mappedEngine.probe("runc"), kernel);
+    const found = judgeRuntimeIsolation("runc", await mappedEngine.probe("runc"), kernel);
 
     expect(found).toEqual({
       ...{ level: "userns", evidence: "root in the sandbox is user 165536 on the host" },

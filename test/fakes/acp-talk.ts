@@ -1,6 +1,6 @@
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
-import { type ConversationState, newConversation } from "../../src/domain/message-order.ts";
+import { type AdapterConversationState, newConversationState } from "../../src/domain/message-order.ts";
 
 export const swarmId = "3f2b8c1e-5d47-4a69-9b0e-7c1d2e3f4a5b";
 export const containerId: string = "c0ffee".repeat(10).padEnd(64, "0");
@@ -83,9 +83,9 @@ export function lines(messages: readonly unknown[]): Buffer {
   return Buffer.from(messages.map((said) => `${JSON.stringify(said)}\n`).join(""));
 }
 
-export function begin(storyIds: readonly string[] = ["US-001", "US-002"]): ConversationState {
+export function begin(storyIds: readonly string[] = ["US-001", "US-002"]): AdapterConversationState {
   const statusById = new Map(storyIds.map((id): [string, StoryStatus] => [id, "pending"]));
-  return newConversation({ swarmId, attempt, containerId, statusById });
+  return newConversationState({ swarmId, attempt, containerId, statusById });
 }
 
 /** The bytes in pieces that end after these counts. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import { isError } from "../../src/domain/errors.ts";
-import type { ContainerSpec, ExecExit, ExecSpec, Execution } from "../../src/ports/containers.ts";
+import type { ContainerExecution, ContainerSpec, ExecExit, ExecSpec } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { terminalFacts } from "./terminal-facts.ts";
 import { testLabel } from "./test-label.ts";
@@ -401,7 +401,9 @@ export function containersSuite(open: () => Promise<SuiteEngine>): void {
   });
 }
 
-async function finish(execution: Execution): Promise<{ stdout: string; stderr: string; exit: ExecExit }> {
+async function finish(
+  execution: ContainerExecution,
+): Promise<{ stdout: string; stderr: string; exit: ExecExit }> {
   const texts = { stdout: "", stderr: "" };
   for await (const { stream, bytes } of execution.output) texts[stream] += Buffer.from(bytes).toString();
   return { ...texts, exit: await execution.exit() };

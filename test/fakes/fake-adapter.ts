@@ -2,11 +2,11 @@ import { packFiles } from "../../src/archive/pack-files.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { AdapterPhase } from "../../src/domain/generated/acp.ts";
 import type {
+  ContainerExecution,
   ContainerFacts,
   Containers,
   ExecExit,
   ExecSpec,
-  Execution,
   OutputChunk,
 } from "../../src/ports/containers.ts";
 import { containerId, heartbeat, hello, message, type News } from "./acp-talk.ts";
@@ -139,7 +139,7 @@ export class FakeAdapter {
     if (!this.isReachable) throw new SwarmError("ENGINE_UNREACHABLE", { tried: ["the fake one"] });
   }
 
-  #join(from: number, signal: AbortSignal | undefined): Execution {
+  #join(from: number, signal: AbortSignal | undefined): ContainerExecution {
     const connection: Connection = { from, wake: Promise.withResolvers(), extra: [], isClosed: false };
     this.#connections.add(connection);
     this.joinedFrom.push(from);

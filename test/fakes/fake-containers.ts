@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import { isContainerName } from "../../src/domain/container-name.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type {
   ContainerEvent,
+  ContainerExecution,
   ContainerFacts,
   ContainerSpec,
   Containers,
   ExecExit,
-  Execution,
   OutputChunk,
 } from "../../src/ports/containers.ts";
 import { fakeTerminal } from "./fake-terminal.ts";
@@ -142,7 +142,7 @@ export function fakeContainers(answer: Answer): Containers {
           executions.set(execId, result.exit);
           return result;
         });
-        const execution: Execution = {
+        const execution: ContainerExecution = {
           id: execId,
           write: async (bytes) => void input.push(bytes),
           endInput: async () => inputEnded.resolve(),
@@ -184,7 +184,7 @@ export function fakeContainers(answer: Answer): Containers {
       const parent = path.slice(0, path.lastIndexOf("/") + 1);
       yield* packFiles(
         found.map(
-          ([file, content]): PackedFile => ({
+          ([file, content]): EntryToPack => ({
             ...{ kind: "file", path: file.slice(parent.length), mode: 0o644, uid: 0, gid: 0 },
             content,
           }),

@@ -2,7 +2,7 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import type { Probe } from "../../src/domain/isolation.ts";
 import {
   type ContainerEngine,
-  type EngineScope,
+  type EngineWorktreeScope,
   type LabelledContainer,
   labels,
   type SandboxInUse,
@@ -67,7 +67,7 @@ export function fakeEngine({
     networks: fakeNames(unlessAborted),
     volumes: fakeNames(unlessAborted),
   };
-  const isIn = (scope: EngineScope, found: Readonly<Record<string, string>>): boolean =>
+  const isIn = (scope: EngineWorktreeScope, found: Readonly<Record<string, string>>): boolean =>
     found[labels.project] === scope.projectId && found[labels.worktree] === scope.worktree;
 
   return {

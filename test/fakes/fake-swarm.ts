@@ -4,14 +4,14 @@ import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/generated/swarm-state.ts";
 import type { HostCapacity } from "../../src/domain/parallel-workers.ts";
 import type { RetryPolicy } from "../../src/domain/retry-policy.ts";
-import { newSwarm, withNewRecord, withReplacedRecord } from "../../src/domain/swarm-state.ts";
-import { type OwnerCommand, withOwnerCommand } from "../../src/domain/wishes.ts";
+import { newSwarmState, stateWithNewRecord, stateWithReplacedRecord } from "../../src/domain/swarm-state.ts";
+import { type OwnerCommand, stateWithOwnerCommand } from "../../src/domain/wishes.ts";
 import { workerContainerName } from "../../src/domain/worker-names.ts";
 import { countStoryProgress, newStoryRecords } from "../../src/domain/worker-record.ts";
 import type { Containers } from "../../src/ports/containers.ts";
-import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
+import type { AdapterConversationEnd, AdapterConversationEvent } from "../../src/ports/conversations.ts";
 import { findUnendedWorkers } from "../../src/swarm/begin-swarm.ts";
-import { openNetworkAccess } from "../../src/swarm/doors.ts";
+import { openNetworkAccessWithoutGateway } from "../../src/swarm/doors.ts";
 import type { OwnerServices } from "../../src/swarm/equip-worker.ts";
 import { runOwnerLoop } from "../../src/swarm/own-swarm.ts";
 import type { SwarmEvent } from "../../src/swarm/swarm-deps.ts";
@@ -33,7 +33,7 @@ export interface FakeTalk {
   readonly resumed: readonly number[];
   /** Its one story has this status by now. */
   tell(status: "in_progress" | "completed" | "failed"): void;
-  end(end: ConversationEnd): void;
+  end(end: AdapterConversationEnd): void;
   complete(): void;
   fail(): void;
   /** Its container ended without a last word. */
@@ -100,7 +100,7 @@ export function fakeSwarm(
   const stories = newStoryRecords([storyId]);
   let state = workers.reduce(
     (before, { slug }) =>
-      withNewRecord(
+      stateWithNewRecord(
         before,
         {
           ...{ containerName: nameOf(slug), taskFilePath: `.aimi/tasks/${fileOf(slug)}` },
@@ -108,7 +108,7 @@ export function fakeSwarm(
         },
         clock(),
       ),
-    newSwarm(project, swarmId, clock()),
+    newSwarmState(project, swarmId, clock()),
   );
   const listeners = new Set<() => void>();
   const told: SwarmEvent[] = [];
@@ -144,7 +144,7 @@ export function fakeSwarm(
   const changeRecord: OwnerServices["change"] = (name, next) =>
     update((before) => {
       const found = before.containers.find(({ containerName }) => containerName === name);
-      return found ? withReplacedRecord(before, next(found)) : before;
+      return found ? stateWithReplacedRecord(before, next(found)) : before;
     });
   const unused = (): never => {
     throw new Error("Nobody should ask for this");
@@ -194,7 +194,7 @@ export function fakeSwarm(
       ...{ cpus: 1, memoryBytes: 1, swapBytes: 0, pids: 1, descriptors: 1 },
       ...{ diskBytes: 1, files: 1, logBytes: 1 },
     },
-    networkAccess: openNetworkAccess({ kind: "none" }, () => null),
+    networkAccess: openNetworkAccessWithoutGateway({ kind: "none" }, () => null),
     settings: {
       ...{ agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
       ...{ "work.files": 100_000, "work.size": "1g", "work.fileSize": "500m" },
@@ -228,7 +228,7 @@ export function fakeSwarm(
   return {
     ...{ deps, containers, told, waits, record, nameOf, until, write },
     state: () => state,
-    wish: (wish) => write((before) => withOwnerCommand(before, wish)),
+    wish: (wish) => write((before) => stateWithOwnerCommand(before, wish)),
     async talk(slug) {
       const index = taken.get(slug) ?? 0;
       taken.set(slug, index + 1);
@@ -287,11 +287,11 @@ function fakeConversation({
   readonly attempt: number;
   readonly nextSeq: () => number;
 }) {
-  const queue: ConversationEvent[] = [];
+  const queue: AdapterConversationEvent[] = [];
   let wake = Promise.withResolvers<void>();
   const cancelled: object[] = [];
   const resumed: number[] = [];
-  const put = (event: ConversationEvent): void => {
+  const put = (event: AdapterConversationEvent): void => {
     queue.push(event);
     wake.resolve();
   };
@@ -303,10 +303,10 @@ function fakeConversation({
   };
   const tell: FakeTalk["tell"] = (status) =>
     say({ type: "progress-update", payload: { storyId, status, commit: null } });
-  const end = (how: ConversationEnd): void => put({ kind: "end", end: how });
+  const end = (how: AdapterConversationEnd): void => put({ kind: "end", end: how });
   const finish = (status: "completed" | "failed" | "stopped"): void => {
     const message = { type: "completion", payload: { status, head } };
-    end({ kind: "completion", message } as unknown as ConversationEnd);
+    end({ kind: "completion", message } as unknown as AdapterConversationEnd);
   };
   const hear = async (): Promise<void> => {
     const facts = await containers.inspect(containerId);

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { receiveMessages } from "../../src/acp/receive-messages.ts";
 import { isJournalledMessage } from "../../src/domain/acp-messages.ts";
-import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { readJsonLines } from "../../src/wire/read-lines.ts";
 import { attempt, begin, heartbeat, hello, lines, swarmId } from "./acp-talk.ts";
 import { forgedHead, hostileStream } from "./hostile-talk.ts";

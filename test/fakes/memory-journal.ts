@@ -1,17 +1,17 @@
 import type { HostJournal } from "../../src/acp/open-host-journal.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
-import type { ConversationState } from "../../src/domain/message-order.ts";
+import type { AdapterConversationState } from "../../src/domain/message-order.ts";
 
 /** A journal in memory that takes its time, if it is to. */
 export class MemoryJournal implements HostJournal {
-  readonly conversationState: ConversationState;
+  readonly conversationState: AdapterConversationState;
   readonly messages: JournalledMessage[] = [];
   /** How many messages each append had. */
   readonly groups: number[] = [];
   readonly #written: () => Promise<void>;
   #durable: number;
 
-  constructor(known: ConversationState, written: () => Promise<void> = async () => {}) {
+  constructor(known: AdapterConversationState, written: () => Promise<void> = async () => {}) {
     this.conversationState = known;
     this.#durable = known.lastSeq;
     this.#written = written;

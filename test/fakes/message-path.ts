@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { openConversation } from "../../src/acp/conversation.ts";
+import { openAdapterConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { systemClockAndRandom } from "../../src/acp/timing.ts";
-import { newConversation } from "../../src/domain/message-order.ts";
-import type { Execution, OutputChunk } from "../../src/ports/containers.ts";
-import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
+import { newConversationState } from "../../src/domain/message-order.ts";
+import type { ContainerExecution, OutputChunk } from "../../src/ports/containers.ts";
+import { findAdapterMessageProblem } from "../../src/schema/find-message-problem.ts";
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 const swarmId = "5d0f3f5e-0c3a-4f3e-9a44-6a1f6c1f4a11";
@@ -49,7 +49,7 @@ export async function sendMessages(
   try {
     const words = createInterface(flood.stdout)[Symbol.asyncIterator]();
     await words.next();
-    const begin = newConversation({
+    const begin = newConversationState({
       swarmId,
       attempt: 1,
       containerId,
@@ -57,17 +57,17 @@ export async function sendMessages(
     });
     await using journal = await openHostJournal(join(folder, "host", "journal-1.ndjson"), {
       begin,
-      findProblem: findMessageProblem,
+      findProblem: findAdapterMessageProblem,
     });
     let before = 0;
     let most = 0;
     let seqs = 0;
     // Of the first message: before it stands what an attachment takes to be there.
     let startedAt = 0;
-    await using conversation = openConversation(
+    await using conversation = openAdapterConversation(
       {
         timing: systemClockAndRandom,
-        findProblem: findMessageProblem,
+        findProblem: findAdapterMessageProblem,
         readArchive: () => {
           throw new Error("There is no container to read from");
         },
@@ -108,7 +108,7 @@ export async function sendMessages(
   }
 }
 
-function attachProcess(folder: string, from: string, signal: AbortSignal | undefined): Execution {
+function attachProcess(folder: string, from: string, signal: AbortSignal | undefined): ContainerExecution {
   const child = spawn(process.execPath, [here("attach-process.ts"), folder, from], {
     stdio: ["pipe", "pipe", "inherit"],
   });

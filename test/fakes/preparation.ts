@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { StartCommandTimeLimit } from "../../adapter/git.ts";
-import type { WorkSizeLimits } from "../../adapter/measure-work.ts";
+import type { ChangedFilesLimits } from "../../adapter/measure-work.ts";
 import type { SandboxPaths } from "../../adapter/places.ts";
 import { openWorkspace, type Workspace } from "../../adapter/workspace.ts";
 import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
@@ -37,7 +37,7 @@ export const noLimit: StartCommandTimeLimit = () => ({
   [Symbol.dispose]() {},
 });
 
-export const noWorkLimits: WorkSizeLimits = {
+export const noWorkLimits: ChangedFilesLimits = {
   ...{ workFiles: Number.POSITIVE_INFINITY, workBytes: Number.POSITIVE_INFINITY },
   workFileBytes: Number.POSITIVE_INFINITY,
 };

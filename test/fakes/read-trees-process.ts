@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createObjectReader } from "../../src/host/object-reader.ts";
+import { createGitObjectReader } from "../../src/host/object-reader.ts";
 import { readChangedEntries } from "../../src/host/read-entries.ts";
 import type { Pair, Reading } from "./generated-trees.ts";
 import { peakMb } from "./peak.ts";
@@ -10,7 +10,7 @@ const pairs: readonly Pair[] = JSON.parse(readFileSync(file, "utf8"));
 
 const before = peakMb();
 const readings: Reading[] = [];
-await using objects = createObjectReader([], { folder: repository });
+await using objects = createGitObjectReader([], { folder: repository });
 for (const { base, tip, limits } of pairs) {
   const seen: string[] = [];
   const unread = await readChangedEntries(objects, {

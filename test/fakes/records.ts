@@ -1,8 +1,8 @@
 import {
   type ContainerRecord,
-  newSwarm,
+  newSwarmState,
   type SwarmState,
-  withNewRecord,
+  stateWithNewRecord,
 } from "../../src/domain/swarm-state.ts";
 
 export const now: Date = new Date("2026-01-02T03:04:05.000Z");
@@ -11,8 +11,8 @@ const swarmId = "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b";
 
 /** A swarm with so many pending workers. */
 export function swarmOf(workers: number): SwarmState {
-  let state = newSwarm(project, swarmId, now);
-  for (let index = 1; index <= workers; index += 1) state = withNewRecord(state, worker(index), now);
+  let state = newSwarmState(project, swarmId, now);
+  for (let index = 1; index <= workers; index += 1) state = stateWithNewRecord(state, worker(index), now);
   return state;
 }
 

@@ -1,11 +1,11 @@
-import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../../src/archive/pack-files.ts";
 import { unpackArchive } from "../../src/archive/unpack-archive.ts";
 
 /** Unpacks many entries below one long path, and prints what is told of them. Started with the heap that it may use. */
 const [into = "", part = "", depth = "0", count = "0", kind = "file"] = process.argv.slice(2);
 const above = `${part}/`.repeat(Number(depth));
 
-function* entries(): Generator<PackedFile> {
+function* entries(): Generator<EntryToPack> {
   const owner = { mode: 0o644, uid: 0, gid: 0 };
   yield { ...owner, kind: "file", path: "good.txt", content: Buffer.from("good") };
   for (let number = 0; number < Number(count); number += 1)

@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync } from "node:fs";
-import { requireRecord, type SwarmState, withReplacedRecord } from "../../src/domain/swarm-state.ts";
+import { requireRecord, type SwarmState, stateWithReplacedRecord } from "../../src/domain/swarm-state.ts";
 import type { Lock } from "../../src/ports/lock.ts";
 import { stateStore } from "../../src/state/state-store.ts";
 import { count as counts } from "../counts.ts";
@@ -44,7 +44,7 @@ for (let index = 0; index < Number(count); index += 1) {
     if (where === "inside") waitAtGate();
     const record = requireRecord(state, containerName);
     reached = record.lastSeq + 1;
-    return withReplacedRecord(state, { ...record, lastSeq: reached });
+    return stateWithReplacedRecord(state, { ...record, lastSeq: reached });
   };
   try {
     await updates[how]?.(countUp);

@@ -8,7 +8,7 @@ import { baseImage } from "../../src/domain/base-image.ts";
 import type { AcpMessage, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { ScriptSteps } from "../../src/domain/generated/script-agent.ts";
 import type { UserStory } from "../../src/domain/generated/tasks.ts";
-import type { ContainerSpec, Containers, Execution } from "../../src/ports/containers.ts";
+import type { ContainerExecution, ContainerSpec, Containers } from "../../src/ports/containers.ts";
 import type { ContainerEngine } from "../../src/ports/engine.ts";
 import { defaultLimits } from "../../src/sandbox/sandbox-defaults.ts";
 import { workerContainerSpec } from "../../src/swarm/worker-container.ts";
@@ -56,7 +56,7 @@ export interface Worker extends AsyncDisposable {
 
 /** A line to the supervisor, read and written as plainly as can be: what is tested is the adapter. */
 export interface Attached extends AsyncDisposable {
-  readonly execution: Execution;
+  readonly execution: ContainerExecution;
   readonly messages: readonly AcpMessage[];
   send(type: string, payload: unknown, changes?: Readonly<Record<string, unknown>>): Promise<void>;
   sendRaw(text: string): Promise<void>;

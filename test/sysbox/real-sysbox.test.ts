@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { judgeIsolation } from "../../src/domain/isolation.ts";
+import { judgeRuntimeIsolation } from "../../src/domain/isolation.ts";
 import { openEngine } from "../fakes/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -11,7 +11,7 @@ describe("a real sysbox-runc", () => {
     const { kernel, runtimes } = await engine.info();
     expect(runtimes, "the engine has no runtime called sysbox-runc").toContain("sysbox-runc");
 
-    const measured = judgeIsolation("sysbox-runc", await engine.probe("sysbox-runc"), kernel);
+    const measured = judgeRuntimeIsolation("sysbox-runc", await engine.probe("sysbox-runc"), kernel);
 
     expect(measured).toMatchObject({ level: "userns", falseName: null, unusable: [] });
   });

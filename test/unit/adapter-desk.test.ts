@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openHostInbox } from "../../adapter/desk.ts";
-import { serializeCanonicalRequest } from "../../adapter/request.ts";
+import { serializeCanonicalTaskRequest } from "../../adapter/request.ts";
 import { SupervisorStatus } from "../../adapter/status.ts";
 import { PauseAwareClock } from "../../adapter/work-clock.ts";
 import type { Cancel, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
@@ -198,7 +198,7 @@ describe("the desk, whatever the host says", () => {
       const outcome = await at.outcome();
       if (typeof outcome === "object" && outcome !== null) {
         starts += 1;
-        expect(serializeCanonicalRequest(outcome).length).toBeGreaterThan(0);
+        expect(serializeCanonicalTaskRequest(outcome).length).toBeGreaterThan(0);
         expect(outcome.branchName.startsWith("-")).toBe(false);
       }
       if (outcome === "REQUEST_INVALID") refusals += 1;
@@ -243,7 +243,7 @@ describe("the desk, whatever the host says", () => {
   });
 
   test("after a restart waits for the request that it knows, and for no other", async () => {
-    const at = deskWith({ known: serializeCanonicalRequest(request) });
+    const at = deskWith({ known: serializeCanonicalTaskRequest(request) });
 
     at.hear(fromHost("task-request", { ...request, branchName: "feat/other" }));
     at.hear({ type: "task-request" });

@@ -5,7 +5,7 @@ import { baseImage, rootFilesystemImage } from "../../src/domain/base-image.ts";
 import type { TaskRequestPayload } from "../../src/domain/generated/acp.ts";
 import type { TaskMetadata } from "../../src/domain/generated/tasks.ts";
 import type { LoadedTask } from "../../src/domain/plan.ts";
-import { newSwarm, withNewRecord, withStatus } from "../../src/domain/swarm-state.ts";
+import { newSwarmState, recordWithStatus, stateWithNewRecord } from "../../src/domain/swarm-state.ts";
 import { agentNamesInImage, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
 import { agentAccess } from "../../src/swarm/agent-access.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
@@ -49,7 +49,7 @@ function access({
 function stateWith(...names: readonly string[]) {
   return names.reduce(
     (state, name) =>
-      withNewRecord(
+      stateWithNewRecord(
         state,
         {
           ...{ containerName: `aimi-111111-0b7e6a-${name}`, branchName: `feat/${name}` },
@@ -57,7 +57,7 @@ function stateWith(...names: readonly string[]) {
         },
         now,
       ),
-    newSwarm({ id: "1".repeat(32), slug: "p", root: "/p" }, swarmId, now),
+    newSwarmState({ id: "1".repeat(32), slug: "p", root: "/p" }, swarmId, now),
   );
 }
 
@@ -174,7 +174,7 @@ describe("before anything starts", () => {
   test("what goes on counts as it was asked for, what ended does not, and what is tried again does", async () => {
     const open = stateWith("asked", "waiting", "ended", "failed");
     const containers = open.containers.map((record) => {
-      const failed = withStatus(record, "failed", { code: "AGENT_CRASH", message: "x" }, now);
+      const failed = recordWithStatus(record, "failed", { code: "AGENT_CRASH", message: "x" }, now);
       return /ended|failed/.test(record.containerName) ? failed : record;
     });
     const {

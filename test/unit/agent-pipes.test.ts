@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { test as base, describe, expect } from "vitest";
 import { startAgentProgram } from "../../adapter/agent-program.ts";
-import { runAsAgent } from "../../adapter/agent-user.ts";
+import { runProgramAsAgentUser } from "../../adapter/agent-user.ts";
 import type { AgentProgram } from "../../adapter/agents/agent.ts";
 import { claudeAgent } from "../../adapter/agents/claude.ts";
 import { commandAgent } from "../../adapter/agents/command.ts";
@@ -150,7 +150,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     const read = async (name: string) => {
       using limited = limit();
       const words = ["sh", "-c", readRegularFileScript, "sh", file(name)];
-      const { end, stdout } = await runAsAgent({
+      const { end, stdout } = await runProgramAsAgentUser({
         command: words,
         env,
         folder: "/",
@@ -266,7 +266,7 @@ describe.skipIf(process.getuid?.() !== 0)("a pipe in the agent's reach", () => {
     });
     const runCommand = async (words: readonly string[]) => {
       using limited = limit();
-      const { end, stdout } = await runAsAgent({
+      const { end, stdout } = await runProgramAsAgentUser({
         ...{ command: words, env: { ...env, HOME: folder }, folder: "/", deadline: limited.signal },
       });
       return { code: end.kind === "exited" ? end.code : -1, output: stdout };

@@ -1,7 +1,11 @@
 import { createReadStream } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { startAgentProgram } from "../../adapter/agent-program.ts";
-import { runAsAgent, startAsAgent, waitForProgramEnd } from "../../adapter/agent-user.ts";
+import {
+  runProgramAsAgentUser,
+  startProgramAsAgentUser,
+  waitForProgramEnd,
+} from "../../adapter/agent-user.ts";
 import { commandAgent } from "../../adapter/agents/command.ts";
 import { openJsonRpc } from "../../adapter/agents/json-rpc.ts";
 import { requireExitCode } from "../../adapter/program-end.ts";
@@ -34,7 +38,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   });
 
   test("control: what nobody reads when a program ends is gone", async () => {
-    const child = startAsAgent({ command: ["echo", "first"], env, folder: "/" });
+    const child = startProgramAsAgentUser({ command: ["echo", "first"], env, folder: "/" });
     await waitForProgramEnd(child);
 
     expect(await Array.fromAsync(child.stdout)).toEqual([]);
@@ -43,7 +47,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   test("need not read what it is given, nor anybody what it says", async () => {
     const input = "x".repeat(1 << 20);
 
-    expect(await runAsAgent({ command: ["true"], env, folder: "/", input })).toMatchObject({
+    expect(await runProgramAsAgentUser({ command: ["true"], env, folder: "/", input })).toMatchObject({
       end: exited(0),
     });
   });
@@ -51,7 +55,9 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
   test("whose input cannot be read fails by that", async () => {
     const input = createReadStream("/none");
 
-    await expect(runAsAgent({ command: ["cat"], env, folder: "/", input })).rejects.toThrow("ENOENT");
+    await expect(runProgramAsAgentUser({ command: ["cat"], env, folder: "/", input })).rejects.toThrow(
+      "ENOENT",
+    );
   });
 
   const ends: readonly [string, string, unknown, string][] = [
@@ -63,7 +69,7 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
     const isThere = !shell.startsWith("/");
     const command = ["sh", "-c", isThere ? shell : "true"];
 
-    const result = await runAsAgent({ command, env, folder: isThere ? "/" : shell });
+    const result = await runProgramAsAgentUser({ command, env, folder: isThere ? "/" : shell });
 
     expect(result).toMatchObject({ end, isOutOfMemory: false });
     expect(answerOf(() => requireExitCode("git", result))).toBe(answer);
@@ -90,11 +96,17 @@ describe.skipIf(process.getuid?.() !== 0)("a program of the agent's user", () =>
       const stop = new AbortController();
       const onOutput = () => stop.abort(reason);
 
-      const result = await runAsAgent({ command, env, folder: "/", onOutput, deadline: stop.signal });
+      const result = await runProgramAsAgentUser({
+        command,
+        env,
+        folder: "/",
+        onOutput,
+        deadline: stop.signal,
+      });
 
       expect(result).toMatchObject({ end, stdout: "begun\n" });
       expect(answerOf(() => requireExitCode("git", result))).toBe(answer);
-      const never = await runAsAgent({ command: ["sleep", "600"], env, folder: "/" }, stop.signal);
+      const never = await runProgramAsAgentUser({ command: ["sleep", "600"], env, folder: "/" }, stop.signal);
       expect(never).toMatchObject({ end });
     },
   );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { commands as known } from "../../src/cli/commands.ts";
-import { approveCommand } from "../../src/domain/approve-command.ts";
-import { approvedCommands } from "../../src/domain/approved-commands.ts";
+import { judgeAgentCommand } from "../../src/domain/approve-command.ts";
+import { autoApprovedCommands } from "../../src/domain/approved-commands.ts";
 
 const program = "/opt/aimi/bin/swarm";
 const programs = [program];
@@ -33,11 +33,11 @@ const ours = [
 
 describe("a command of ours", () => {
   test.each(ours)("%s is approved", (command) => {
-    expect(approveCommand(command, programs).kind).toBe("allow");
+    expect(judgeAgentCommand(command, programs).kind).toBe("allow");
   });
 
   test("every approved command and flag is one that the program has, and none of them lets a sandbox do more", () => {
-    for (const [name, { flags }] of Object.entries(approvedCommands)) {
+    for (const [name, { flags }] of Object.entries(autoApprovedCommands)) {
       const command = known.find((one) => one.name.split(" ")[0] === name);
       const flagsOf = (command?.options ?? []).flatMap(([words]) => words.split(/[ ,]+/));
       for (const flag of Object.keys(flags))
@@ -66,7 +66,7 @@ describe("a command of ours", () => {
       "run",
       "plugin",
     ])
-      expect(Object.keys(approvedCommands)).not.toContain(name);
+      expect(Object.keys(autoApprovedCommands)).not.toContain(name);
   });
 });
 
@@ -114,7 +114,7 @@ describe("a command of ours with a character more", () => {
         for (const character of characters) {
           tried += 1;
           const line = command.slice(0, at) + character + command.slice(at);
-          if (approveCommand(line, programs).kind !== "allow") continue;
+          if (judgeAgentCommand(line, programs).kind !== "allow") continue;
           if (!grammar.some((form) => form.test(line)) || /[^A-Za-z0-9_./:=@, -]/.test(line))
             wrong.push(line);
         }
@@ -127,7 +127,7 @@ describe("a command of ours with a character more", () => {
     const line = `${program} status --json\ntouch canary`;
 
     expect(/^\/opt\/aimi\/bin\/swarm status( --json)*/.test(line)).toBe(true);
-    expect(approveCommand(line, programs).kind).toBe("silent");
+    expect(judgeAgentCommand(line, programs).kind).toBe("silent");
   });
 });
 
@@ -146,12 +146,12 @@ describe("what is none of ours", () => {
     ["very many words", `${program} stop ${"worker ".repeat(400)}worker`],
     ["nothing", ""],
   ])("%s is met with silence", (_name, command) => {
-    expect(approveCommand(command, programs)).toMatchObject({ kind: "silent" });
+    expect(judgeAgentCommand(command, programs)).toMatchObject({ kind: "silent" });
   });
 
   test("without an installed program nothing is approved", () => {
-    expect(approveCommand(`${program} status`, []).kind).toBe("silent");
-    expect(approveCommand("bin/swarm status", ["bin/swarm"]).kind).toBe("silent");
+    expect(judgeAgentCommand(`${program} status`, []).kind).toBe("silent");
+    expect(judgeAgentCommand("bin/swarm status", ["bin/swarm"]).kind).toBe("silent");
   });
 });
 
@@ -164,13 +164,13 @@ describe("what gives a container a part of this machine", () => {
     "curl --unix-socket /var/run/docker.sock http://localhost/containers/json",
     `${program} status; docker run --volume /:/x debian`,
   ])("a person is asked, whatever their rules say: %s", (command) => {
-    expect(approveCommand(command, programs).kind).toBe("ask");
+    expect(judgeAgentCommand(command, programs).kind).toBe("ask");
   });
 
   test.each(["docker ps", "docker run debian ls", "git log -v", "grep -v docker.io list", "ls"])(
     "%s does not concern us",
     (command) => {
-      expect(approveCommand(command, programs).kind).toBe("silent");
+      expect(judgeAgentCommand(command, programs).kind).toBe("silent");
     },
   );
 });

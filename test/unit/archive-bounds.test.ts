@@ -1,18 +1,18 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../../src/archive/pack-files.ts";
 import { type ArchiveLimits, readArchive } from "../../src/archive/read-archive.ts";
 import { type UnpackResult, unpackArchive } from "../../src/archive/unpack-archive.ts";
 import { test } from "../fakes/folders.ts";
 
-function file(path: string, size = 0): PackedFile {
+function file(path: string, size = 0): EntryToPack {
   return { kind: "file", path, mode: 0o644, uid: 0, gid: 0, content: Buffer.alloc(size, "x") };
 }
 
 async function unpacked(
   folder: string,
-  files: readonly PackedFile[],
+  files: readonly EntryToPack[],
   limits: ArchiveLimits,
 ): Promise<UnpackResult> {
   return unpackArchive(packFiles(files), { into: join(folder, "out"), limits, leaveOut: true });
@@ -36,7 +36,7 @@ describe("what there is no room for", () => {
     expect(readdirSync(join(folder, "out"))).toEqual(["a", "z"]);
   });
 
-  test.for<[what: string, files: PackedFile[], last: string]>([
+  test.for<[what: string, files: EntryToPack[], last: string]>([
     ["too many files", Array.from({ length: 14 }, (_, number) => file(`${number}`)), "10"],
     ["more than is read and thrown away", [file("a"), file("b", 150), file("c", 151), file("d")], "c"],
   ])("%s end it, and the first that was not taken says so", async ([_what, files, last], { folder }) => {

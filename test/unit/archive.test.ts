@@ -15,7 +15,7 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect } from "vitest";
-import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../../src/archive/pack-files.ts";
 import { type ArchiveLimits, readArchive } from "../../src/archive/read-archive.ts";
 import { unpackArchive } from "../../src/archive/unpack-archive.ts";
 import { test } from "../fakes/folders.ts";
@@ -137,7 +137,7 @@ describe("reading an archive", () => {
   });
 
   test("skips content that nobody read, and does not give it later", async () => {
-    const file = (path: string): PackedFile => ({
+    const file = (path: string): EntryToPack => ({
       ...{ path, mode: 0o644, ...owner },
       kind: "file",
       content: Buffer.alloc(2000, path),
@@ -290,10 +290,10 @@ describe("unpacking an archive", () => {
 });
 
 describe("packing files", () => {
-  const packed = (folder: string): PackedFile[] => [
+  const packed = (folder: string): EntryToPack[] => [
     { path: "empty folder", mode: 0o755, ...owner, kind: "folder" },
     ...Object.entries(samples).map(
-      ([path, content], nth): PackedFile => ({
+      ([path, content], nth): EntryToPack => ({
         ...{ path, mode: path === "empty.txt" ? 0o755 : 0o644, ...owner },
         ...(nth % 2 > 0
           ? { kind: "file", from: join(folder, path) }
@@ -317,7 +317,7 @@ describe("packing files", () => {
 
   test("gives equal bytes for equal files, also when they come one by one", async ({ folder }) => {
     const from = writeSamples(folder, samples);
-    async function* oneByOne(): AsyncGenerator<PackedFile> {
+    async function* oneByOne(): AsyncGenerator<EntryToPack> {
       yield* packed(from);
     }
 
@@ -346,7 +346,7 @@ describe("packing files", () => {
     ]);
   });
 
-  const fromDisk = (from: string): PackedFile => ({ path: "a", mode: 0o644, ...owner, kind: "file", from });
+  const fromDisk = (from: string): EntryToPack => ({ path: "a", mode: 0o644, ...owner, kind: "file", from });
 
   test.for<[change: string, size: number]>([
     ["shrinks", 10],
@@ -384,7 +384,7 @@ describe("packing files", () => {
 
   test("an error of the files comes out unchanged", async () => {
     const broken = new Error("no more files");
-    async function* files(): AsyncGenerator<PackedFile> {
+    async function* files(): AsyncGenerator<EntryToPack> {
       yield { path: "a", mode: 0o755, ...owner, kind: "folder" };
       throw broken;
     }
@@ -406,7 +406,7 @@ describe("packing files", () => {
         .map((fd) => Number(/pos:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "utf8"))?.[1]));
     let asked = 0;
     let isClosed = false;
-    async function* files(): AsyncGenerator<PackedFile> {
+    async function* files(): AsyncGenerator<EntryToPack> {
       try {
         for (; ; asked += 1) yield { ...fromDisk(file), path: `file-${asked}` };
       } finally {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { SwarmState } from "../../src/domain/swarm-state.ts";
 import type { OwnerCommand } from "../../src/domain/wishes.ts";
-import { withOwnerCommand, withoutOwnerCommand } from "../../src/domain/wishes.ts";
+import { stateWithOwnerCommand, stateWithoutOwnerCommand } from "../../src/domain/wishes.ts";
 import { sendCommandsToOwner } from "../../src/swarm/ask-owner.ts";
 import { swarmOf, worker } from "../fakes/records.ts";
 
@@ -54,10 +54,10 @@ describe("a wish for the owner", () => {
     });
     await asked;
     expect(state()).toMatchObject({ wish: "stop", containers: [{ wish: "stop" }, { wish: null }] });
-    change((before) => withoutOwnerCommand(before, stop));
+    change((before) => stateWithoutOwnerCommand(before, stop));
     await new Promise(setImmediate);
     expect(isDone).toBe(false);
-    change((before) => withoutOwnerCommand(before, stopAll));
+    change((before) => stateWithoutOwnerCommand(before, stopAll));
 
     expect(await answer).toBe(true);
   });
@@ -90,10 +90,10 @@ describe("a wish for the owner", () => {
         record.wish === "stop" ? { ...record, containerName: next.name } : record,
       ),
     }));
-    change((before) => withOwnerCommand(before, next));
+    change((before) => stateWithOwnerCommand(before, next));
     const early = await Promise.race([answer, new Promise((resolve) => setImmediate(resolve, "open"))]);
     expect(early).toBe("open");
-    change((before) => withoutOwnerCommand(before, next));
+    change((before) => stateWithoutOwnerCommand(before, next));
 
     expect(await answer).toBe(true);
   });

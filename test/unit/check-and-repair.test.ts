@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
-import { withChangedRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithChangedRecord } from "../../src/domain/swarm-state.ts";
 import { labels } from "../../src/ports/engine.ts";
-import { type CheckStateDeps, checkState } from "../../src/swarm/check-state.ts";
+import { type CheckStateDeps, compareStateWithEngine } from "../../src/swarm/check-state.ts";
 import { type RepairStateDeps, repairState } from "../../src/swarm/repair-state.ts";
 import { fakeEngine } from "../fakes/fake-engine.ts";
 import { test } from "../fakes/folders.ts";
@@ -37,7 +37,10 @@ describe("swarm state check", () => {
   test("without an engine it reconciles nothing, and says so", async ({ folder }) => {
     await stateAt(folder).store.create(swarmOf(1));
 
-    expect(await checkState(checkDeps(folder), scope)).toMatchObject({ reconciled: false, corrections: [] });
+    expect(await compareStateWithEngine(checkDeps(folder), scope)).toMatchObject({
+      reconciled: false,
+      corrections: [],
+    });
   });
 
   test("asks the swarm's own engine, and corrects nothing beside another one", async ({ folder }) => {
@@ -52,7 +55,7 @@ describe("swarm state check", () => {
       return fakeEngine({ id: "another" });
     };
 
-    await expect(checkState(checkDeps(folder, { findEngine }), scope)).rejects.toMatchObject({
+    await expect(compareStateWithEngine(checkDeps(folder, { findEngine }), scope)).rejects.toMatchObject({
       code: "ENGINE_CHANGED",
       exitCode: 3,
     });
@@ -63,13 +66,13 @@ describe("swarm state check", () => {
     const { store } = stateAt(folder);
     await store.create(swarmOf(1));
     await store.update((state) =>
-      withChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
+      stateWithChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
     );
     const engine = fakeEngine();
     const actions = async (): Promise<string[]> =>
-      (await checkState(checkDeps(folder, { findEngine: async () => engine }), scope)).corrections.map(
-        ({ action }) => action.kind,
-      );
+      (
+        await compareStateWithEngine(checkDeps(folder, { findEngine: async () => engine }), scope)
+      ).corrections.map(({ action }) => action.kind);
 
     expect(await actions()).toEqual(["set-status"]);
     engine.volumesByName.set(worker(1).containerName, labelsOf(1));
@@ -161,7 +164,7 @@ describe("swarm state repair", () => {
     const { store } = stateAt(folder);
     await store.create(swarmOf(2));
     await store.update((state) =>
-      withChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
+      stateWithChangedRecord(state, worker(1).containerName, { containerId: id, status: "running" }, now),
     );
 
     const { result, corrected, state } = await repairState(repairDeps(folder), request);
@@ -169,7 +172,7 @@ describe("swarm state repair", () => {
     expect({ result, corrected }).toEqual({ result: "corrected", corrected: [worker(1).containerName] });
     expect(state.containers[0]).toMatchObject({ status: "failed", reason: { code: "CONTAINER_LOST" } });
     expect(
-      await checkState(checkDeps(folder, { findEngine: async () => fakeEngine() }), scope),
+      await compareStateWithEngine(checkDeps(folder, { findEngine: async () => fakeEngine() }), scope),
     ).toMatchObject({ corrections: [] });
   });
 

@@ -6,7 +6,7 @@ import {
   type IsolationLevel,
   isIsolationAtLeast,
   isolationLevels,
-  judgeIsolation,
+  judgeRuntimeIsolation,
   type Probe,
   preferredRuntimes,
 } from "../../src/domain/isolation.ts";
@@ -47,7 +47,7 @@ function measured(probes: Readonly<Record<string, Probe | string>>): Map<string,
       runtime,
       typeof probe === "string"
         ? { kind: "failed", reason: probe }
-        : { kind: "measured", found: judgeIsolation(runtime, probe, engineKernel) },
+        : { kind: "measured", found: judgeRuntimeIsolation(runtime, probe, engineKernel) },
     ]),
   );
 }

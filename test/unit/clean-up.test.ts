@@ -8,7 +8,11 @@ import { openSwarmFiles } from "../../src/host/swarm-files.ts";
 import { labels } from "../../src/ports/engine.ts";
 import type { JournalSummary } from "../../src/ports/journal.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../src/ports/private-engine.ts";
-import { type CleanUpDeps, type CleanUpRequest, cleanUp } from "../../src/swarm/clean-up.ts";
+import {
+  type CleanUpDeps,
+  type CleanUpRequest,
+  cleanUpContainersAndVolumes,
+} from "../../src/swarm/clean-up.ts";
 import { type ClearMachineDeps, clearMachine } from "../../src/swarm/clear-machine.ts";
 import { test } from "../fakes/folders.ts";
 import { leftEngine } from "../fakes/left-engine.ts";
@@ -53,7 +57,7 @@ async function place(folder: string, change: Partial<ContainerRecord>, engine = 
     request: Partial<CleanUpRequest> = {},
     onStep: (step: string) => void = () => {},
   ) =>
-    cleanUp(
+    cleanUpContainersAndVolumes(
       {
         ...{ store, engine, clock: () => now, readAttempt: async () => journal() },
         work: { isReferenced: async () => true },

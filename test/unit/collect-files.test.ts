@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { type PackedFile, packFiles } from "../../src/archive/pack-files.ts";
+import { type EntryToPack, packFiles } from "../../src/archive/pack-files.ts";
 import type { SandboxRecord } from "../../src/domain/generated/sandbox-run.ts";
 import { createRecordSeal } from "../../src/host/record-seal.ts";
 import { openSandboxFolders } from "../../src/host/sandbox-folders.ts";
 import type { Containers } from "../../src/ports/containers.ts";
 import type { ConnectedEngine } from "../../src/ports/engine.ts";
-import { type CollectedFiles, collectFiles } from "../../src/sandbox/collect-files.ts";
+import { type CollectedSandboxFiles, collectSandboxFiles } from "../../src/sandbox/collect-files.ts";
 import { findOutputsProblem, summarizeTask } from "../../src/sandbox/summarize-task.ts";
 import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { parseSandboxRecord } from "../../src/schema/read-document.ts";
@@ -27,7 +27,7 @@ const record: SandboxRecord = {
 };
 
 const owner = { mode: 0o644, uid: 0, gid: 0 };
-const file = (path: string, content = ""): PackedFile => ({
+const file = (path: string, content = ""): EntryToPack => ({
   ...owner,
   ...{ kind: "file", path, content: Buffer.from(content) },
 });
@@ -42,7 +42,7 @@ function foldersOf(root: string): ReturnType<typeof openSandboxFolders> {
 }
 
 /** From a container that has ended, and has these files in `/outputs` and an empty `/work`. */
-async function collect(root: string, outputs: () => Iterable<PackedFile>): Promise<CollectedFiles> {
+async function collect(root: string, outputs: () => Iterable<EntryToPack>): Promise<CollectedSandboxFiles> {
   const containers: Pick<Containers, "inspect" | "copyOut"> = {
     inspect: async () => ({
       ...{ id: "c", name: "c", imageId: "i", labels: {}, state: "exited", exitCode: 0, diskBytes: null },
@@ -52,7 +52,7 @@ async function collect(root: string, outputs: () => Iterable<PackedFile>): Promi
       packFiles(path === "/work" ? [{ ...owner, kind: "folder", path: "work" }] : outputs()),
   };
   const open = { containers } as unknown as ConnectedEngine;
-  return collectFiles({ folders: foldersOf(root) }, open, { record, containerId: "c" });
+  return collectSandboxFiles({ folders: foldersOf(root) }, open, { record, containerId: "c" });
 }
 
 describe("what is brought out of a sandbox", () => {
@@ -77,7 +77,7 @@ describe("what is brought out of a sandbox", () => {
 
   test("is told in a summary that stays small, and again in one that is no larger", async ({ folder }) => {
     const deep = `${"y".repeat(250)}/`.repeat(12);
-    function* many(): Generator<PackedFile> {
+    function* many(): Generator<EntryToPack> {
       for (let number = 0; number < 500; number += 1) {
         yield file(`outputs/line\n${number}${"x".repeat(900)}`);
         yield file(`outputs/${deep}${number}`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { BundleToImport, RefMove } from "../../src/ports/work-repository.ts";
-import { importStoredWork } from "../../src/swarm/collect-work.ts";
+import { importCommitsFromAdapter } from "../../src/swarm/collect-work.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
 const [first, second, third] = ["1", "2", "3"].map((digit) => digit.repeat(40)) as [string, string, string];
@@ -25,9 +25,11 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
     collecting: collecting && { ...collecting, ref },
   }));
 
-  const failure = await importStoredWork(
+  const failure = await importCommitsFromAdapter(
     swarm.deps,
-    { name, slug: "one", base: "b".repeat(40), request: {} } as Parameters<typeof importStoredWork>[1],
+    { name, slug: "one", base: "b".repeat(40), request: {} } as Parameters<
+      typeof importCommitsFromAdapter
+    >[1],
     {
       commit: third,
       bundle: "/aimi/out/x",

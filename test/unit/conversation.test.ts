@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { type ConversationOptions, openConversation } from "../../src/acp/conversation.ts";
+import { type ConversationOptions, openAdapterConversation } from "../../src/acp/conversation.ts";
 import { openHostJournal } from "../../src/acp/open-host-journal.ts";
 import { type ClockAndRandom, systemClockAndRandom } from "../../src/acp/timing.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import type { Completion } from "../../src/domain/generated/acp.ts";
-import type { ConversationEnd, ConversationEvent } from "../../src/ports/conversations.ts";
-import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
+import type { AdapterConversationEnd, AdapterConversationEvent } from "../../src/ports/conversations.ts";
+import { findAdapterMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import {
   activity,
   begin,
@@ -32,18 +32,21 @@ import { MemoryJournal } from "../fakes/memory-journal.ts";
 const request = lines([message("task-request", { taskFilePath: "a.json" }, { attempt: undefined })]);
 
 interface Talk {
-  readonly events: ConversationEvent[];
-  readonly end: ConversationEnd;
+  readonly events: AdapterConversationEvent[];
+  readonly end: AdapterConversationEnd;
 }
 
 interface TalkOptions extends Partial<ConversationOptions> {
   readonly timing?: ClockAndRandom;
   readonly signal?: AbortSignal;
-  readonly onEvent?: (event: ConversationEvent, conversation: ReturnType<typeof openConversation>) => unknown;
+  readonly onEvent?: (
+    event: AdapterConversationEvent,
+    conversation: ReturnType<typeof openAdapterConversation>,
+  ) => unknown;
 }
 
 function hold(adapter: FakeAdapter, { timing = fakeTiming(), signal, ...subject }: TalkOptions) {
-  return openConversation(
+  return openAdapterConversation(
     {
       containers: adapter.containers,
       timing,
@@ -66,7 +69,7 @@ async function talk(
 ): Promise<Talk> {
   const timing = options.timing ?? fakeTiming();
   await using conversation = hold(adapter, { ...options, timing });
-  const events: ConversationEvent[] = [];
+  const events: AdapterConversationEvent[] = [];
   const read = async (): Promise<void> => {
     for await (const event of conversation.events) {
       events.push(event);
@@ -79,7 +82,7 @@ async function talk(
   return { events, end: last.end };
 }
 
-function seqsOf(events: readonly ConversationEvent[]): number[] {
+function seqsOf(events: readonly AdapterConversationEvent[]): number[] {
   return events.flatMap((event) =>
     event.kind === "message" && "seq" in event.message && event.message.seq !== undefined
       ? [event.message.seq]
@@ -87,7 +90,7 @@ function seqsOf(events: readonly ConversationEvent[]): number[] {
   );
 }
 
-function lineOf(events: readonly ConversationEvent[]): string[] {
+function lineOf(events: readonly AdapterConversationEvent[]): string[] {
   return events.flatMap((event) => (event.kind === "line" ? [event.status] : []));
 }
 
@@ -331,7 +334,7 @@ describe("a host that is slow", () => {
     expect(waiting).toBeGreaterThan(1_000_000);
     expect(waiting).toBeLessThan(1_100_000);
 
-    const heard: ConversationEvent[] = [];
+    const heard: AdapterConversationEvent[] = [];
     const read = async (): Promise<void> => {
       for (let next = await events.next(); !next.done; next = await events.next()) heard.push(next.value);
     };
@@ -593,7 +596,7 @@ describe("silence", () => {
     const timing = fakeTiming();
     const adapter = new FakeAdapter({ news: news.slice(0, 2) });
     await using conversation = hold(adapter, { timing });
-    const events: ConversationEvent[] = [];
+    const events: AdapterConversationEvent[] = [];
     const read = (async () => {
       for await (const event of conversation.events) events.push(event);
     })();
@@ -624,7 +627,7 @@ describe("silence", () => {
     const timing = fakeTiming();
     const adapter = new FakeAdapter({ news: news.slice(0, 2) });
     const conversation = hold(adapter, { timing });
-    const events: ConversationEvent[] = [];
+    const events: AdapterConversationEvent[] = [];
     void (async () => {
       for await (const event of conversation.events) events.push(event);
     })().catch(() => {});
@@ -674,7 +677,7 @@ describe("silence", () => {
     const timing = fakeTiming();
     const adapter = new FakeAdapter({ news: news.slice(0, 2) });
     await using conversation = hold(adapter, { timing });
-    const events: ConversationEvent[] = [];
+    const events: AdapterConversationEvent[] = [];
     const read = (async () => {
       for await (const event of conversation.events) events.push(event);
     })();
@@ -696,7 +699,7 @@ describe("an idle agent", () => {
     const timing = fakeTiming();
     const adapter = new FakeAdapter({ news: news.slice(0, 2) });
     const conversation = hold(adapter, { timing });
-    const events: ConversationEvent[] = [];
+    const events: AdapterConversationEvent[] = [];
     const read = (async () => {
       for await (const event of conversation.events) events.push(event);
     })();

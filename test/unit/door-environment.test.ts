@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import {
-  type GatewayAccess,
-  type GatewayEndpoint,
+  type GatewayModelEndpoint,
   gatewayEnvironment,
+  type WorkerGatewayAccess,
 } from "../../src/domain/door-environment.ts";
 
 const door = "http://10.213.0.2:18877";
 const token = "worker-token_1";
 
-const anthropic: GatewayEndpoint = { name: "anthropic", api: "anthropic" };
-const openai: GatewayEndpoint = { name: "openai", api: "openai" };
-const google: GatewayEndpoint = { name: "google", api: "google" };
+const anthropic: GatewayModelEndpoint = { name: "anthropic", api: "anthropic" };
+const openai: GatewayModelEndpoint = { name: "openai", api: "openai" };
+const google: GatewayModelEndpoint = { name: "google", api: "google" };
 
 const accessTo = (
-  endpoints: readonly GatewayEndpoint[],
-  more: Partial<GatewayAccess> = {},
-): GatewayAccess => ({
+  endpoints: readonly GatewayModelEndpoint[],
+  more: Partial<WorkerGatewayAccess> = {},
+): WorkerGatewayAccess => ({
   ...{ url: door, token, endpoints, mirrors: [] },
   ...more,
 });

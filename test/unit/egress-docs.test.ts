@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { findRoute, isAllowedModelCall } from "../../gateway/find-route.ts";
+import { isAllowedModelCall, parseRequestRoute } from "../../gateway/find-route.ts";
 import { findAllowingFlag } from "../../src/domain/denied-words.ts";
 import { gatewayPort } from "../../src/domain/door-port.ts";
 import { defaultRegistryUrls, type EgressPreset, egressPresets } from "../../src/domain/egress.ts";
@@ -44,7 +44,7 @@ describe("the page about the gateway", () => {
         const [method = "", path = ""] = call.split(" ");
         expect(isAllowedModelCall(api, method, path), call).toBe(true);
         expect(isAllowedModelCall(api, "DELETE", path), call).toBe(false);
-        expect(findRoute(`/m/${api}${path}`)).toMatchObject({ kind: "model", endpoint: api, path });
+        expect(parseRequestRoute(`/m/${api}${path}`)).toMatchObject({ kind: "model", endpoint: api, path });
       }
     }
   });

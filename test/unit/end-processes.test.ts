@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { startAsAgent, waitForProgramEnd } from "../../adapter/agent-user.ts";
+import { startProgramAsAgentUser, waitForProgramEnd } from "../../adapter/agent-user.ts";
 import { type KillerProcess, killAllProcessesOfUser } from "../../adapter/end-processes.ts";
 import type { ProgramEnd } from "../../adapter/program-end.ts";
 
 const env = { PATH: "/usr/bin:/bin" };
-const start = (...command: string[]) => startAsAgent({ command, env, folder: "/" });
+const start = (...command: string[]) => startProgramAsAgentUser({ command, env, folder: "/" });
 
 /** Strikes only when it is told whom. */
 function heldKiller() {

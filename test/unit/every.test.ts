@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { repeatEvery } from "../../adapter/every.ts";
+import { runPeriodically } from "../../adapter/every.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 test("what takes longer than the time between is done once at a time, and again when it is over", async () => {
   let begun = 0;
   let over = Promise.withResolvers<void>();
-  const stop = repeatEvery(20, () => {
+  const stop = runPeriodically(20, () => {
     begun += 1;
     return over.promise;
   });

@@ -3,7 +3,7 @@ import { fetchStoredFile } from "../../src/acp/fetch-stored.ts";
 import { packFiles } from "../../src/archive/pack-files.ts";
 import { readArchive } from "../../src/archive/read-archive.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import type { ContainerFacts, Containers, Execution } from "../../src/ports/containers.ts";
+import type { ContainerExecution, ContainerFacts, Containers } from "../../src/ports/containers.ts";
 
 const bundle = Buffer.from("# v2 git bundle\nand so on");
 const path = "/aimi/out/US-001.bundle";
@@ -45,7 +45,7 @@ function fetch(world: World, wanted = path, maxBytes = 1_000): Promise<Uint8Arra
         stream: "stderr",
         bytes: Buffer.from("cat: x: No such file or directory"),
       } as const;
-      const execution: Execution = {
+      const execution: ContainerExecution = {
         id: "1",
         write: async () => {},
         endInput: async () => {},

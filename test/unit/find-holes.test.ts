@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareVersions, findVulnerabilities } from "../../src/domain/find-holes.ts";
+import { compareDebianVersions, findKnownVulnerabilitiesOfComponent } from "../../src/domain/find-holes.ts";
 import { knownVulnerabilities } from "../../src/domain/safe-versions.ts";
 import { checkEngineComponentVersions } from "../../src/swarm/judge-versions.ts";
 
@@ -30,7 +30,9 @@ test.each<[version: string, open: readonly (string | undefined)[]]>([
   ["1.12.0", []],
   ["2.0.0", []],
 ])("runc %s has these holes open: %j", (version, open) => {
-  expect(findVulnerabilities({ name: "runc", version }).map(({ ids }) => ids[0])).toEqual(open);
+  expect(findKnownVulnerabilitiesOfComponent({ name: "runc", version }).map(({ ids }) => ids[0])).toEqual(
+    open,
+  );
 });
 
 test.each([
@@ -40,11 +42,11 @@ test.each([
   ["29.10.0", 0],
   ["30.0.0", 0],
 ])("Docker %s has %i", (version, count) => {
-  expect(findVulnerabilities({ name: "Docker", version })).toHaveLength(count);
+  expect(findKnownVulnerabilitiesOfComponent({ name: "Docker", version })).toHaveLength(count);
 });
 
 test("of a part that is not listed nothing is said", () => {
-  expect(findVulnerabilities({ name: "docker-init", version: "0.1" })).toEqual([]);
+  expect(findKnownVulnerabilitiesOfComponent({ name: "docker-init", version: "0.1" })).toEqual([]);
 });
 
 describe("versions are ordered as Debian's tools order them", () => {
@@ -58,9 +60,9 @@ describe("versions are ordered as Debian's tools order them", () => {
     ["1.0-1+b2", "1.0-1+deb12u1"],
     ["1.0-1+deb12u2", "1.0-1+deb12u10"],
   ])("%s comes before %s", (earlier, later) => {
-    expect(compareVersions(earlier, later)).toBeLessThan(0);
-    expect(compareVersions(later, earlier)).toBeGreaterThan(0);
-    expect(compareVersions(later, later)).toBe(0);
+    expect(compareDebianVersions(earlier, later)).toBeLessThan(0);
+    expect(compareDebianVersions(later, earlier)).toBeGreaterThan(0);
+    expect(compareDebianVersions(later, later)).toBe(0);
   });
 });
 
@@ -68,7 +70,8 @@ test("the list names its holes once, and its lines from the oldest on", () => {
   const ids = knownVulnerabilities.flatMap(({ part, ids: own }) => own.map((id) => `${part} ${id}`));
 
   expect(new Set(ids).size).toBe(ids.length);
-  for (const { fixedIn } of knownVulnerabilities) expect([...fixedIn].sort(compareVersions)).toEqual(fixedIn);
+  for (const { fixedIn } of knownVulnerabilities)
+    expect([...fixedIn].sort(compareDebianVersions)).toEqual(fixedIn);
 });
 
 test("doctor names what is older, what is safe, and what it is not told", () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { followJournals, type JournalsToFollow } from "../../src/acp/follow-journals.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
-import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { activity, completion, goodNews, lines, type News, numbered, progress } from "../fakes/acp-talk.ts";
 import { test } from "../fakes/folders.ts";
 
@@ -19,7 +19,7 @@ function follow(
   { attempt = null, isOver = async () => true, watch = () => {} }: Partial<JournalsToFollow> = {},
   signal: AbortSignal = new AbortController().signal,
 ): AsyncGenerator<JournalledMessage> {
-  return followJournals({ folder, attempt, isOver, watch }, findMessageProblem, signal);
+  return followJournals({ folder, attempt, isOver, watch }, findAdapterMessageProblem, signal);
 }
 
 const shown = ({ attempt, seq, type }: JournalledMessage): string => `${attempt}.${seq} ${type}`;

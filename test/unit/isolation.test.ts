@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isIsolationAtLeast, judgeIsolation, type Probe } from "../../src/domain/isolation.ts";
+import { isIsolationAtLeast, judgeRuntimeIsolation, type Probe } from "../../src/domain/isolation.ts";
 
 const engineKernel = "6.1.0-host";
 const plain: Probe = {
@@ -30,7 +30,7 @@ describe("what a runtime isolates", () => {
       "userns",
     ],
   ] as const)("%s is measured, under its true name", (_name, runtime, probe, level) => {
-    expect(judgeIsolation(runtime, probe, engineKernel)).toMatchObject({ level, falseName: null });
+    expect(judgeRuntimeIsolation(runtime, probe, engineKernel)).toMatchObject({ level, falseName: null });
   });
 
   test.each([
@@ -44,7 +44,7 @@ describe("what a runtime isolates", () => {
     ["runc called runsc", "runsc", plain],
     ["runc called kata", "kata-runtime", plain],
   ] as const)("%s is told for what it is", (_name, runtime, probe) => {
-    const { falseName } = judgeIsolation(runtime, probe, engineKernel);
+    const { falseName } = judgeRuntimeIsolation(runtime, probe, engineKernel);
 
     expect(falseName).toMatch(/^the runtime is called/);
   });
@@ -52,14 +52,14 @@ describe("what a runtime isolates", () => {
   test("Sysbox's mounts excuse nothing where root inside is root outside", () => {
     const probe: Probe = { ...plain, mountTypes: ["fuse.sysboxfs"], seccomp: 0, noNewPrivileges: false };
 
-    expect(judgeIsolation("sysbox-runc", probe, engineKernel).unconfined).toEqual([
+    expect(judgeRuntimeIsolation("sysbox-runc", probe, engineKernel).unconfined).toEqual([
       "an agent's processes could gain privileges",
       "the sandbox has no seccomp filter",
     ]);
   });
 
   test("no mapping at all protects nothing", () => {
-    expect(judgeIsolation("runc", { ...plain, uidMap: [] }, engineKernel).level).toBe("shared-kernel");
+    expect(judgeRuntimeIsolation("runc", { ...plain, uidMap: [] }, engineKernel).level).toBe("shared-kernel");
   });
 
   test("steps that fail make a runtime unusable, with the reason", () => {
@@ -69,7 +69,7 @@ describe("what a runtime isolates", () => {
     ];
 
     expect(
-      judgeIsolation("runsc", { ...plain, kernelRelease: "4.4.0", steps }, engineKernel).unusable,
+      judgeRuntimeIsolation("runsc", { ...plain, kernelRelease: "4.4.0", steps }, engineKernel).unusable,
     ).toEqual(["stat: Invalid argument"]);
   });
 
@@ -82,8 +82,10 @@ describe("what a runtime isolates", () => {
     ["privileges to gain", { noNewPrivileges: false }, "an agent's processes could gain privileges"],
     ["no seccomp", { seccomp: 0 }, "the sandbox has no seccomp filter"],
   ])("%s on the engine's kernel: not confined", (_name, change, problem) => {
-    expect(judgeIsolation("runc", { ...plain, ...change }, engineKernel).unconfined).toEqual([problem]);
-    expect(judgeIsolation("runc", plain, engineKernel).unconfined).toEqual([]);
+    expect(judgeRuntimeIsolation("runc", { ...plain, ...change }, engineKernel).unconfined).toEqual([
+      problem,
+    ]);
+    expect(judgeRuntimeIsolation("runc", plain, engineKernel).unconfined).toEqual([]);
   });
 
   test.each([

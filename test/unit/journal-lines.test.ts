@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { renderJournalMessage, storyIdOf } from "../../src/cli/journal-lines.ts";
+import { renderJournalMessage, storyIdOfMessage } from "../../src/cli/journal-lines.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
 import { hasControlCharacters } from "../../src/domain/clean-text.ts";
 import {
@@ -99,5 +99,5 @@ test("messages about a story name it", () => {
     JournalledMessage,
   ];
 
-  expect([storyIdOf(about), storyIdOf(whole)]).toEqual(["US-001", null]);
+  expect([storyIdOfMessage(about), storyIdOfMessage(whole)]).toEqual(["US-001", null]);
 });

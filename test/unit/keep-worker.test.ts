@@ -3,7 +3,7 @@ import { SwarmError } from "../../src/domain/errors.ts";
 import type { ProofReport } from "../../src/domain/generated/proof.ts";
 import { homeVolumeName } from "../../src/domain/worker-names.ts";
 import { countStoryProgress } from "../../src/domain/worker-record.ts";
-import { openNetworkAccess } from "../../src/swarm/doors.ts";
+import { openNetworkAccessWithoutGateway } from "../../src/swarm/doors.ts";
 import { fakeSwarm } from "../fakes/fake-swarm.ts";
 
 const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
@@ -18,7 +18,7 @@ function endedAccess(slug: string) {
   return {
     ...{ accessEnded, closed },
     networkAccess: {
-      ...openNetworkAccess({ kind: "none" }, () => null),
+      ...openNetworkAccessWithoutGateway({ kind: "none" }, () => null),
       async open(worker: { readonly slug: string }) {
         if (worker.slug === slug) accessEnded.abort(budget);
         return { network: { kind: "none" as const }, volumes: [], env: {} };

@@ -6,8 +6,8 @@ import { describe, expect } from "vitest";
 import { statusDocument, statusLines, suggestNextCommand } from "../../src/cli/status-lines.ts";
 import { httpGetFromSocket } from "../../src/docker/ask-socket.ts";
 import { SwarmError } from "../../src/domain/errors.ts";
-import { type ContainerRecord, type SwarmState, withNewRecord } from "../../src/domain/swarm-state.ts";
-import { currentCorrections, engineNeed, type SwarmStatus } from "../../src/domain/swarm-status.ts";
+import { type ContainerRecord, type SwarmState, stateWithNewRecord } from "../../src/domain/swarm-state.ts";
+import { currentRecordCorrections, engineNeed, type SwarmStatus } from "../../src/domain/swarm-status.ts";
 import { findWaitingReason } from "../../src/domain/why-waiting.ts";
 import { labels } from "../../src/ports/engine.ts";
 import { findSchemaViolations } from "../../src/schema/find-violations.ts";
@@ -30,7 +30,7 @@ const owner = { pid: 4711, host: "here", since: now.toISOString(), command: "swa
 function swarmWith(...changes: Partial<ContainerRecord>[]): SwarmState {
   const empty = { ...swarmOf(0), engine: engineRef };
   return changes.reduce<SwarmState>(
-    (state, change, index) => withNewRecord(state, { ...worker(index + 1), ...change }, now),
+    (state, change, index) => stateWithNewRecord(state, { ...worker(index + 1), ...change }, now),
     empty,
   );
 }
@@ -352,8 +352,8 @@ describe("what is shown of a swarm", () => {
     const { corrections, swarm } = (await look()) as SwarmStatus;
     const moved = swarm.containers.map((record) => ({ ...record, status: "completed" as const }));
 
-    expect(currentCorrections(swarm, corrections)).toHaveLength(1);
-    expect(currentCorrections({ containers: moved }, corrections)).toEqual([]);
+    expect(currentRecordCorrections(swarm, corrections)).toHaveLength(1);
+    expect(currentRecordCorrections({ containers: moved }, corrections)).toEqual([]);
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, describe, expect } from "vitest";
 import { createGit } from "../../adapter/git.ts";
-import { checkWorkSize, WorkTooLargeError } from "../../adapter/measure-work.ts";
+import { ChangedFilesTooLargeError, checkChangedFilesLimits } from "../../adapter/measure-work.ts";
 import { TimeLimitReached } from "../../adapter/work-clock.ts";
 import { git, write } from "../fakes/repository.ts";
 
@@ -31,14 +31,14 @@ const test = base.extend<{ folder: string }>({
 });
 
 /** What the measuring says; null when all of it may be committed. */
-async function refusalOf(folder: string): Promise<WorkTooLargeError | null> {
+async function refusalOf(folder: string): Promise<ChangedFilesTooLargeError | null> {
   execFileSync("chown", ["-R", "1000:1000", folder]);
   const deps = { folder, git: createGit(folder, env, limit), limit, base: "main", limits };
   try {
-    await checkWorkSize(deps, {});
+    await checkChangedFilesLimits(deps, {});
     return null;
   } catch (error) {
-    if (error instanceof WorkTooLargeError) return error;
+    if (error instanceof ChangedFilesTooLargeError) return error;
     throw error;
   }
 }

@@ -3,14 +3,14 @@ import { backoffMs } from "../../src/domain/backoff.ts";
 import type { AcpMessage } from "../../src/domain/generated/acp.ts";
 import type { StoryStatus } from "../../src/domain/generated/swarm-state.ts";
 import {
-  type ConversationState,
+  type AdapterConversationState,
   conversationForJournalReplay,
   conversationForNewConnection,
   judgeMessage,
   judgeUnknownMessage,
   type MessageVerdict,
 } from "../../src/domain/message-order.ts";
-import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import {
   activity,
   begin,
@@ -27,14 +27,17 @@ import {
   swarmId,
 } from "../fakes/acp-talk.ts";
 
-function judge(known: ConversationState, value: unknown): MessageVerdict {
+function judge(known: AdapterConversationState, value: unknown): MessageVerdict {
   expect(findProblem(value)).toBeNull();
   return judgeMessage(known, value as AcpMessage);
 }
 
 /** What is known after these messages, each of which must be new. */
-function follow(messages: readonly unknown[], start: ConversationState = begin()): ConversationState {
-  return messages.reduce<ConversationState>((known, said) => {
+function follow(
+  messages: readonly unknown[],
+  start: AdapterConversationState = begin(),
+): AdapterConversationState {
+  return messages.reduce<AdapterConversationState>((known, said) => {
     const verdict = judge(known, said);
     if (verdict.kind !== "new") throw new Error(`${JSON.stringify(said)}: ${JSON.stringify(verdict)}`);
     return verdict.nextState;
@@ -43,7 +46,7 @@ function follow(messages: readonly unknown[], start: ConversationState = begin()
 
 const live = follow([hello()]);
 
-function next(known: ConversationState, { type, payload }: News, envelope: object = {}): unknown {
+function next(known: AdapterConversationState, { type, payload }: News, envelope: object = {}): unknown {
   return message(type, payload, { seq: known.lastSeq + 1, ...envelope });
 }
 
@@ -59,7 +62,7 @@ describe("a conversation", () => {
   });
 
   const started = follow([next(live, progress("US-001", "in_progress"))] as unknown[], live);
-  const cases: readonly (readonly [what: string, ConversationState, unknown, expected: string])[] = [
+  const cases: readonly (readonly [what: string, AdapterConversationState, unknown, expected: string])[] = [
     [
       "a message for adapters",
       live,

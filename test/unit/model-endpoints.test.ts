@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AgentSpec } from "../../src/domain/agent-credentials.ts";
-import { parseEndpoint, parseUrl } from "../../src/domain/endpoint-words.ts";
+import { parseBaseUrl, parseModelEndpoint } from "../../src/domain/endpoint-words.ts";
 import {
   describeEndpoints,
   type EndpointSettings,
@@ -9,7 +9,7 @@ import {
   planEndpoints,
 } from "../../src/domain/model-endpoints.ts";
 import { planMirrors } from "../../src/domain/plan-mirrors.ts";
-import { resolveEndpoint } from "../../src/host/resolve-endpoint.ts";
+import { resolveModelEndpoint } from "../../src/host/resolve-endpoint.ts";
 
 const claude: AgentSpec = { kind: "claude" };
 const script: AgentSpec = { kind: "script" };
@@ -196,7 +196,7 @@ describe("the addresses of endpoints", () => {
       },
     ]);
     expect(JSON.stringify(problems)).not.toContain("sesame");
-    expect(parseEndpoint(`mine=${address}`)).toMatchObject({ kind: "refused" });
+    expect(parseModelEndpoint(`mine=${address}`)).toMatchObject({ kind: "refused" });
   });
 
   test.each([
@@ -205,7 +205,7 @@ describe("the addresses of endpoints", () => {
     "http://10.0.0.1",
     "http://[fd00::1]:1",
   ])("%s is another machine's", (address) => {
-    expect(parseUrl(address)).toEqual({ url: address });
+    expect(parseBaseUrl(address)).toEqual({ url: address });
   });
 
   test("of agents that are not due are nobody's business", () => {
@@ -326,7 +326,7 @@ describe("an endpoint with its secrets", () => {
   const resolve = async (env: Readonly<Record<string, string>>, settings: Partial<EndpointSettings> = {}) => {
     const [planned] = plan([claude], env, settings).endpoints;
     if (!planned) throw new Error("nothing was planned");
-    return (await resolveEndpoint(planned, async (reference) => secrets[reference] ?? "")).credential;
+    return (await resolveModelEndpoint(planned, async (reference) => secrets[reference] ?? "")).credential;
   };
 
   test("sets what lets one in", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type DiskMeasurement, isDiskMeasurementDue } from "../../adapter/disk-watch.ts";
-import { nextPollMs, type SizeGrowth } from "../../src/domain/next-look.ts";
+import { nextSizeCheckDelayMs, type SizeGrowth } from "../../src/domain/next-look.ts";
 
 const MB = 1_000_000;
 const GB = 1_000 * MB;
@@ -17,7 +17,7 @@ describe("how long until the next look at a disk", () => {
     ["full already", { grownBytes: 700 * MB, inMs: 1_000, remainingBytes: -GB }, 500],
     ["no time has passed", { grownBytes: 700 * MB, inMs: 0, remainingBytes: GB }, 500],
   ])("%s", ([_what, growth, expected]) => {
-    expect(nextPollMs(growth, bounds)).toBe(expected);
+    expect(nextSizeCheckDelayMs(growth, bounds)).toBe(expected);
   });
 });
 

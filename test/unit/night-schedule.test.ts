@@ -4,12 +4,12 @@ import {
   crontabLine,
   findCrontabLines,
   isWeekdayList,
-  type NightlySchedule,
   parseTimeOfDay,
   replaceCrontabLine,
+  type SwarmCronSchedule,
 } from "../../src/domain/night-schedule.ts";
 
-const night: NightlySchedule = {
+const night: SwarmCronSchedule = {
   ...{ projectId: "abc", root: "/home/ada/it's 100 % mine", program: "/opt/swarm/bin/swarm" },
   ...{ at: { hour: 23, minute: 5 }, days: "mon-fri", environment: { PATH: "/usr/bin:/bin" } },
   commandArguments: ["start", "--all", "--until", "07:00", "--notify", 'notify-send "$(date +%H)"'],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { serializeHostMessage } from "../../src/acp/host-lines.ts";
 import { type AdapterConnection, connectToAdapter } from "../../src/acp/open-channel.ts";
-import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { begin, containerId, goodNews, swarmId } from "../fakes/acp-talk.ts";
 import { FakeAdapter } from "../fakes/fake-adapter.ts";
 

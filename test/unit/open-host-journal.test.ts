@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { summarizeHostJournal } from "../../src/acp/host-journal.ts";
 import { type HostJournal, openHostJournal } from "../../src/acp/open-host-journal.ts";
 import type { JournalledMessage } from "../../src/domain/acp-messages.ts";
-import { findMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem as findProblem } from "../../src/schema/find-message-problem.ts";
 import { begin, completion, goodNews, lines, numbered, progress } from "../fakes/acp-talk.ts";
 import { test } from "../fakes/folders.ts";
 import { write } from "../fakes/repository.ts";

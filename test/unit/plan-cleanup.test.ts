@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
+  type AttemptCommitsAvailability,
   type CleanupInput,
   type EngineResource,
-  findLeftoverAttempts,
+  findAttemptsWithLeftovers,
   planCleanup,
-  type WorkAvailability,
-  withDiscardedContainer,
+  recordWithDiscardedContainer,
 } from "../../src/domain/plan-cleanup.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
 import { now, swarmOf } from "../fakes/records.ts";
@@ -13,8 +13,8 @@ import { now, swarmOf } from "../fakes/records.ts";
 const { swarmId, project } = swarmOf(0);
 const otherSwarm = "11111111-2222-4333-8444-555555555555";
 const id = "a".repeat(64);
-const here: WorkAvailability = { kind: "here" };
-const elsewhere: WorkAvailability = { kind: "elsewhere", why: "its commit is not here" };
+const here: AttemptCommitsAvailability = { kind: "here" };
+const elsewhere: AttemptCommitsAvailability = { kind: "elsewhere", why: "its commit is not here" };
 
 const nameOf = (slug: string, swarm = swarmId): string =>
   `aimi-${project.id.slice(0, 6)}-${swarm.slice(0, 6)}-${slug}`;
@@ -125,14 +125,17 @@ describe("what workers left on the engine", () => {
     for (const status of ["running", "stopped", "pending"] as const) {
       const [record] = swarmWith({ status, acpPid: 7 }).containers as [ContainerRecord];
 
-      expect(withDiscardedContainer(record, now)).toMatchObject({
+      expect(recordWithDiscardedContainer(record, now)).toMatchObject({
         ...{ status: "failed", containerId: null, acpPid: null, reason: { code: "CONTAINER_LOST" } },
       });
     }
     const [failed] = swarmWith({ status: "failed", reason: { code: "X", message: "x" } }).containers as [
       ContainerRecord,
     ];
-    expect(withDiscardedContainer(failed, now)).toMatchObject({ reason: { code: "X" }, containerId: null });
+    expect(recordWithDiscardedContainer(failed, now)).toMatchObject({
+      reason: { code: "X" },
+      containerId: null,
+    });
   });
 
   test("only what belongs to the workers that were named, with their attempts before", () => {
@@ -181,10 +184,10 @@ describe("what no record knows", () => {
   });
 
   test("its attempt is asked for by the folder of its journal", () => {
-    expect(findLeftoverAttempts(null, leftBy("login.a3", { swarmId: otherSwarm, attempt: 3 }))).toEqual([
+    expect(findAttemptsWithLeftovers(null, leftBy("login.a3", { swarmId: otherSwarm, attempt: 3 }))).toEqual([
       { swarmId: otherSwarm, slug: "login", attempt: 3, status: null },
     ]);
-    expect(findLeftoverAttempts(swarmWith({ status: "failed" }), leftBy("login"))).toEqual([
+    expect(findAttemptsWithLeftovers(swarmWith({ status: "failed" }), leftBy("login"))).toEqual([
       { swarmId, slug: "login", attempt: 1, status: "failed" },
     ]);
   });
@@ -224,7 +227,7 @@ describe("what no record knows", () => {
 
     expect(remove).toEqual([]);
     expect(keep).toMatchObject([{ why: "the labels of this resource do not identify a worker" }]);
-    for (const { slug } of findLeftoverAttempts(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
+    for (const { slug } of findAttemptsWithLeftovers(null, things)) expect(slug).toMatch(/^[a-z0-9-]+$/);
   });
 
   test("hostile labels cannot make somebody else's journal answer for a worker", () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { LedgerLine } from "../../src/domain/ledger.ts";
+import type { TaskLedgerLine } from "../../src/domain/ledger.ts";
 import {
+  chooseMaxParallelWorkers,
   countWorkersThatFit,
   type HostCapacity,
-  parallelWorkers,
 } from "../../src/domain/parallel-workers.ts";
 import { type LoadedTask, type PlanContext, planSwarm } from "../../src/domain/plan.ts";
 import { explainSettings, type SettingsFile, settingsWithoutOrigins } from "../../src/domain/settings.ts";
@@ -46,7 +46,7 @@ function context(change: Partial<PlanContext> & { flags?: SettingsFile } = {}): 
   };
 }
 
-const done: LedgerLine = {
+const done: TaskLedgerLine = {
   sha256: "a",
   file: "a-tasks.json",
   outcome: "completed",
@@ -169,7 +169,9 @@ describe("the plan", () => {
     (caps, parallel, room, workers, why) => {
       const tasks = caps.map((maxConcurrency) => task("a", { metadata: { maxConcurrency } }));
 
-      expect(parallelWorkers(tasks, { parallel, memoryBytes: 4 * gigabyte }, room && roomOf(room))).toEqual({
+      expect(
+        chooseMaxParallelWorkers(tasks, { parallel, memoryBytes: 4 * gigabyte }, room && roomOf(room)),
+      ).toEqual({
         workers,
         why,
       });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { RanCheck } from "../../src/domain/generated/proof.ts";
 import { proofFiles } from "../../src/host/proof-files.ts";
-import { createWorkProver, type WorkToProve } from "../../src/swarm/prove-work.ts";
+import { createWorkerResultProver, type WorkerResultToProve } from "../../src/swarm/prove-work.ts";
 import { storyWith, taskFileWith } from "../fakes/task-files.ts";
 
 const base = "b".repeat(40);
@@ -15,7 +15,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const ran: string[] = [];
   const files = proofFiles({ root, swarmId: "swarm" }, async () => true);
-  const prove = createWorkProver({
+  const prove = createWorkerResultProver({
     ...files,
     work: { readPatch: async () => ({ isCut: false }) },
     async runChecks(commit, commands) {
@@ -39,7 +39,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
         {
           ...{ slug, attempt: 1, base, commit: commit.repeat(40), verify: [] },
           taskFile: taskFileWith({ stories: [storyWith({ verify: [...verify] })] }),
-        } satisfies WorkToProve,
+        } satisfies WorkerResultToProve,
         signal,
       ),
   };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { applyCorrection } from "../../src/domain/correct-record.ts";
+import { applyRecordCorrection } from "../../src/domain/correct-record.ts";
 import {
-  type CorrectionAction,
   judgeContainerWithoutAdapter,
   judgeEndedAttempt,
   type ObservedContainer,
+  type RecordCorrectionAction,
   reconcileRecords,
 } from "../../src/domain/reconcile.ts";
 import type { ContainerRecord } from "../../src/domain/swarm-state.ts";
@@ -21,7 +21,7 @@ type Verdict =
   | "running"
   | "stopped INTERRUPTED"
   | "failed CONTAINER_LOST"
-  | Exclude<CorrectionAction["kind"], "set-status">;
+  | Exclude<RecordCorrectionAction["kind"], "set-status">;
 
 const engineSays: Readonly<Record<string, ObservedContainer>> = {
   "nothing, volume gone": { kind: "missing", volume: false },
@@ -161,7 +161,7 @@ function actionsFor(
   change: Partial<ContainerRecord>,
   observed: ObservedContainer,
   isOwnerAlive = false,
-): CorrectionAction[] {
+): RecordCorrectionAction[] {
   const record = recordWith(change);
   const { corrections } = reconcileRecords([record], new Map([[record.containerName, observed]]), () => ({
     isOwnerAlive,
@@ -170,7 +170,7 @@ function actionsFor(
   return corrections.map(({ action }) => action);
 }
 
-function verdictOf(action: CorrectionAction | undefined): string {
+function verdictOf(action: RecordCorrectionAction | undefined): string {
   if (!action) return "none";
   if (action.kind !== "set-status") return action.kind;
   return action.reason ? `${action.to} ${action.reason.code}` : action.to;
@@ -336,14 +336,14 @@ describe("applying a correction", () => {
     attempt: record.attempt,
     creating: record.creating,
   };
-  const lost: CorrectionAction = {
+  const lost: RecordCorrectionAction = {
     kind: "set-status",
     to: "failed",
     reason: { code: "CONTAINER_LOST", message: "gone" },
   };
 
   test("changes the record it was decided from", () => {
-    const after = applyCorrection(state, { container: record.containerName, from, action: lost }, now);
+    const after = applyRecordCorrection(state, { container: record.containerName, from, action: lost }, now);
 
     expect(after.containers[0]).toMatchObject({ status: "failed", reason: { code: "CONTAINER_LOST" } });
   });
@@ -356,13 +356,17 @@ describe("applying a correction", () => {
   ] as const)("leaves a record alone that has moved on in %s", (_what, change) => {
     const moved = { ...state, containers: [{ ...record, ...change }] };
 
-    expect(applyCorrection(moved, { container: record.containerName, from, action: lost }, now)).toBe(moved);
+    expect(applyRecordCorrection(moved, { container: record.containerName, from, action: lost }, now)).toBe(
+      moved,
+    );
   });
 
   test("leaves a state alone that no longer has the record", () => {
     const empty = { ...state, containers: [] };
 
-    expect(applyCorrection(empty, { container: record.containerName, from, action: lost }, now)).toBe(empty);
+    expect(applyRecordCorrection(empty, { container: record.containerName, from, action: lost }, now)).toBe(
+      empty,
+    );
   });
 
   test("adopts a container whose creation was cut off, and clears one that left nothing", () => {
@@ -370,10 +374,11 @@ describe("applying a correction", () => {
     const decided = { container: record.containerName, from: { ...from, creating } };
 
     expect(
-      applyCorrection(cutOff, { ...decided, action: { kind: "adopt", containerId: id } }, now).containers[0],
+      applyRecordCorrection(cutOff, { ...decided, action: { kind: "adopt", containerId: id } }, now)
+        .containers[0],
     ).toMatchObject({ creating: null, containerId: id });
     expect(
-      applyCorrection(cutOff, { ...decided, action: { kind: "clear-creating" } }, now).containers[0],
+      applyRecordCorrection(cutOff, { ...decided, action: { kind: "clear-creating" } }, now).containers[0],
     ).toMatchObject({ creating: null, containerId: null });
   });
 });

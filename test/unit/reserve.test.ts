@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addIncludeUsage, estimateUsage } from "../../gateway/reserve.ts";
+import { addIncludeUsage, estimateModelCallUsage } from "../../gateway/reserve.ts";
 
-type Api = Parameters<typeof estimateUsage>[0];
+type Api = Parameters<typeof estimateModelCallUsage>[0];
 
 const paths: Readonly<Record<string, readonly [Api, string]>> = {
   messages: ["anthropic", "/v1/messages"],
@@ -15,7 +15,7 @@ const paths: Readonly<Record<string, readonly [Api, string]>> = {
 function reserve(where: keyof typeof paths, body: unknown, encoding?: string) {
   const [api, path] = paths[where] ?? ["openai", "/"];
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return estimateUsage(api, path, Buffer.from(text), encoding);
+  return estimateModelCallUsage(api, path, Buffer.from(text), encoding);
 }
 
 const output = (where: string, body: unknown): number => reserve(where, body).counts.outputTokens;
@@ -94,7 +94,7 @@ describe("the most that a call can take", () => {
   test("is of the model in Gemini's path, whatever the body says", () => {
     expect(reserve("gemini", { model: "cheap" }).model).toBe("gemini-2.5-pro");
     const [api] = paths["gemini"] ?? ["google"];
-    const model = (path: string) => estimateUsage(api, path, Buffer.from("{}"), undefined).model;
+    const model = (path: string) => estimateModelCallUsage(api, path, Buffer.from("{}"), undefined).model;
     expect(model("/v1beta/models/gemini%2D3:generateContent?alt=sse")).toBe("gemini-3");
     expect(model("/v1beta/models/%zz:generateContent")).toBe("%zz");
   });
@@ -102,15 +102,21 @@ describe("the most that a call can take", () => {
   test("is nothing where tokens are only counted, or nothing is sent", () => {
     const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
     const body = Buffer.from("{}");
-    expect(estimateUsage("anthropic", "/v1/messages/count_tokens", body, undefined).counts).toEqual(zero);
-    expect(estimateUsage("anthropic", "/v1/messages/count_tokens?beta=true", body, undefined).counts).toEqual(
+    expect(estimateModelCallUsage("anthropic", "/v1/messages/count_tokens", body, undefined).counts).toEqual(
       zero,
     );
-    expect(estimateUsage("google", "/v1beta/models/gemini-3-pro:countTokens", body, undefined)).toEqual({
+    expect(
+      estimateModelCallUsage("anthropic", "/v1/messages/count_tokens?beta=true", body, undefined).counts,
+    ).toEqual(zero);
+    expect(
+      estimateModelCallUsage("google", "/v1beta/models/gemini-3-pro:countTokens", body, undefined),
+    ).toEqual({
       ...{ model: "gemini-3-pro", counts: zero },
     });
-    expect(estimateUsage("openai", "/v1/responses/input_tokens", body, undefined).counts).toEqual(zero);
-    expect(estimateUsage("openai", "/v1/models", new Uint8Array(), undefined).counts).toEqual(zero);
+    expect(estimateModelCallUsage("openai", "/v1/responses/input_tokens", body, undefined).counts).toEqual(
+      zero,
+    );
+    expect(estimateModelCallUsage("openai", "/v1/models", new Uint8Array(), undefined).counts).toEqual(zero);
   });
 
   test.each([
@@ -121,17 +127,19 @@ describe("the most that a call can take", () => {
     "/v1/messages%3F/messages/count_tokens",
     "/v1/x/../messages/count_tokens",
   ])("is not nothing where it only looks like that: %s", (path) => {
-    expect(estimateUsage("anthropic", path, Buffer.from("{}"), undefined).counts.outputTokens).toBe(128_000);
+    expect(estimateModelCallUsage("anthropic", path, Buffer.from("{}"), undefined).counts.outputTokens).toBe(
+      128_000,
+    );
   });
 
   test("of numbers for a text has no answer", () => {
     const body = Buffer.from("{}");
-    expect(estimateUsage("openai", "/v1/embeddings", body, undefined).counts).toMatchObject({
+    expect(estimateModelCallUsage("openai", "/v1/embeddings", body, undefined).counts).toMatchObject({
       inputTokens: 2,
       outputTokens: 0,
     });
     expect(
-      estimateUsage("google", "/v1/models/gemini-embedding-001:embedContent", body, undefined).counts
+      estimateModelCallUsage("google", "/v1/models/gemini-embedding-001:embedContent", body, undefined).counts
         .outputTokens,
     ).toBe(0);
   });
@@ -272,7 +280,7 @@ describe("an encoded body", () => {
   const body = { model: "gpt-6.1-sol", max_output_tokens: 77, input: "x".repeat(5000) };
   const bytes = Buffer.from(JSON.stringify(body));
   const read = (encoded: Uint8Array, encoding: string) =>
-    estimateUsage("openai", "/v1/responses", encoded, encoding);
+    estimateModelCallUsage("openai", "/v1/responses", encoded, encoding);
 
   test.each<[string, Uint8Array]>([
     ["gzip", gzipSync(bytes)],
@@ -347,7 +355,7 @@ describe("an encoded body", () => {
         ),
         fc.constantFrom("", "gzip", "br", "zstd", "deflate", "x", "gzip,br"),
         ([api, path], some, encoding) => {
-          const { counts } = estimateUsage(api, path, some, encoding);
+          const { counts } = estimateModelCallUsage(api, path, some, encoding);
           const isPacked = encoding !== "";
           if (some.length > 0 && !isPacked) expect(counts.inputTokens).toBeGreaterThanOrEqual(some.length);
           for (const amount of Object.values(counts))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SwarmError } from "../../src/domain/errors.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
-import { withReplacedRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithReplacedRecord } from "../../src/domain/swarm-state.ts";
 import type { ContainerFacts } from "../../src/ports/containers.ts";
 import { type SteeringCommand, steerUnownedSwarm } from "../../src/swarm/steer-unowned.ts";
 import { fakeContainers } from "../fakes/fake-containers.ts";
@@ -86,7 +86,7 @@ describe("a worker that nobody owns", () => {
       for (const status of ["completed", "failed"] as const) {
         const ended = recordWith({ containerName: "aimi-012345-3f2b8c-one", status });
         const { record, container } = await steered(wish, { status }, "running");
-        expect(withReplacedRecord({ ...swarmOf(0), containers: [ended] }, ended).containers[0]).toEqual(
+        expect(stateWithReplacedRecord({ ...swarmOf(0), containers: [ended] }, ended).containers[0]).toEqual(
           record,
         );
         expect(container).toBe("running");

@@ -2,16 +2,17 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { readStoryFacts } from "../../src/acp/read-story-facts.ts";
+import { readWorkerFactsFromJournals } from "../../src/acp/read-story-facts.ts";
 import { type WorkerFacts, WorkerFactsReader } from "../../src/domain/story-facts.ts";
-import { findMessageProblem } from "../../src/schema/find-message-problem.ts";
+import { findAdapterMessageProblem } from "../../src/schema/find-message-problem.ts";
 import { test } from "../fakes/folders.ts";
 import { journalLines, usageSoFar } from "../fakes/journal-lines.ts";
 import { write } from "../fakes/repository.ts";
 
 const commit = "c".repeat(40);
 const minute = 60_000;
-const factsIn = (folder: string): Promise<WorkerFacts> => readStoryFacts(folder, findMessageProblem);
+const factsIn = (folder: string): Promise<WorkerFacts> =>
+  readWorkerFactsFromJournals(folder, findAdapterMessageProblem);
 const begun = (storyId: string) =>
   ["progress-update", { storyId, status: "in_progress", output: "begun" }] as const;
 const crash = { code: "AGENT_CRASH", message: "it crashed" };

@@ -10,7 +10,7 @@ import type { StoryFacts, WorkerFacts } from "../../src/domain/story-facts.ts";
 import { summaryHtml } from "../../src/domain/summary-html.ts";
 import { summaryMarkdown } from "../../src/domain/summary-markdown.ts";
 import type { ContainerRecord, SwarmState } from "../../src/domain/swarm-state.ts";
-import { writeReport } from "../../src/host/write-report.ts";
+import { writeSwarmReport } from "../../src/host/write-report.ts";
 import { findSchemaViolations } from "../../src/schema/find-violations.ts";
 import { type SummarizeDeps, summarizeSwarm } from "../../src/swarm/summarize-swarm.ts";
 import { test } from "../fakes/folders.ts";
@@ -386,8 +386,8 @@ describe("hostile words in a summary", () => {
 
 describe("the report", () => {
   test("is a page below .aimi/reports, in the place of the last one", async ({ repository }) => {
-    await writeReport(repository, await summaryOf([]));
-    const path = await writeReport(repository, await summaryOf([login()]));
+    await writeSwarmReport(repository, await summaryOf([]));
+    const path = await writeSwarmReport(repository, await summaryOf([login()]));
 
     expect(path).toMatch(new RegExp(`^\\.aimi/reports/\\d{4}-\\d\\d-\\d\\d-${swarmId.slice(0, 6)}\\.md$`));
     const page = readFileSync(join(repository, path), "utf8");
@@ -404,7 +404,7 @@ describe("the report", () => {
     mkdirSync(join(folder, "outside"));
     symlinkSync(join(folder, "outside"), join(repository, ".aimi/reports"));
 
-    await expect(writeReport(repository, await summaryOf([]))).rejects.toMatchObject({
+    await expect(writeSwarmReport(repository, await summaryOf([]))).rejects.toMatchObject({
       code: "FILE_UNWRITABLE",
     });
     expect(readdirSync(join(folder, "outside"))).toEqual([]);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openSwarmBoard, type SwarmBoard } from "../../src/cli/board/swarm-board.ts";
 import { displayWidth } from "../../src/cli/board/text-width.ts";
 import type { AdapterMessage } from "../../src/domain/acp-messages.ts";
-import { newSwarm, type SwarmState, withNewRecord } from "../../src/domain/swarm-state.ts";
+import { newSwarmState, type SwarmState, stateWithNewRecord } from "../../src/domain/swarm-state.ts";
 import { countStoryProgress, newStoryRecords } from "../../src/domain/worker-record.ts";
 import { now, recordWith } from "../fakes/records.ts";
 import { FakeTerminal } from "../fakes/terminal.ts";
@@ -30,7 +30,7 @@ async function openBoard({ columns = 80, rows = 24, unicode = true, mode = "tty"
 /** A swarm of pending workers with three stories each, in the order of their slugs. */
 function swarmWith(...slugs: string[]): SwarmState {
   const project = { id: "0123456789abcdef0123456789abcdef", slug: "sample", root: "/sample" };
-  const swarm = newSwarm(project, "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b", now);
+  const swarm = newSwarmState(project, "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b", now);
   return slugs.reduce((state, slug) => {
     const stories = newStoryRecords(["US-001", "US-002", "US-003"]);
     const containerName = `aimi-012345-3f2b8c-${slug}`;
@@ -39,7 +39,7 @@ function swarmWith(...slugs: string[]): SwarmState {
       taskFilePath: `.aimi/tasks/${slug}-tasks.json`,
       branchName: `feat/${slug}`,
     };
-    return withNewRecord(state, { ...work, stories, storyProgress: countStoryProgress(stories) }, now);
+    return stateWithNewRecord(state, { ...work, stories, storyProgress: countStoryProgress(stories) }, now);
   }, swarm);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { followAdapterLog } from "../../src/acp/tail-worker.ts";
-import type { ExecExit, ExecSpec, Execution, OutputChunk } from "../../src/ports/containers.ts";
+import type { ContainerExecution, ExecExit, ExecSpec, OutputChunk } from "../../src/ports/containers.ts";
 
 const signal = new AbortController().signal;
 
@@ -8,7 +8,7 @@ const signal = new AbortController().signal;
 function containerThatSays(chunks: readonly OutputChunk[], exit: ExecExit) {
   const started: ExecSpec[] = [];
   const left: string[] = [];
-  const execution = async (id: string): Promise<Execution> => ({
+  const execution = async (id: string): Promise<ContainerExecution> => ({
     id,
     write: async () => {},
     endInput: async () => {},

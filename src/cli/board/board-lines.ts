@@ -6,10 +6,10 @@ import {
   formatShortCount,
   type TerminalStyle,
   toTerminalText,
-  totalTokensOf,
+  totalTokensOfWorker,
   workerLine,
 } from "./worker-line.ts";
-import { type BoardStatus, hasEnded, type WorkerView } from "./worker-picture.ts";
+import { type BoardStatus, hasWorkerViewEnded, type WorkerView } from "./worker-picture.ts";
 
 /** What the board, swarm's live view in the terminal, shows about a running swarm. */
 export interface SwarmView {
@@ -67,10 +67,10 @@ export function boardLines(
  */
 function mostImportant(workers: readonly WorkerView[], maxLines: number): WorkerView[] {
   const rank = (worker: WorkerView): number =>
-    hasEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
+    hasWorkerViewEnded(worker) ? (worker.status === "completed" ? 2 : 1) : 0;
   const byWorth = workers.toSorted(
     (one, other) =>
-      rank(one) - rank(other) || (hasEnded(one) ? (other.endedAt ?? -1) - (one.endedAt ?? -1) : 0),
+      rank(one) - rank(other) || (hasWorkerViewEnded(one) ? (other.endedAt ?? -1) - (one.endedAt ?? -1) : 0),
   );
   const chosen = new Set(byWorth.slice(0, Math.max(0, maxLines)));
   return workers.filter((worker) => chosen.has(worker));
@@ -125,7 +125,7 @@ function waitingLine({ workers }: SwarmView, look: TerminalStyle): string[] {
 function summaryLine(picture: SwarmView, columns: number, { now }: { readonly now: number }): string {
   const { workers, beganAt } = picture;
   const stories = workers.map(({ record }) => record.storyProgress);
-  const tokens = sum(workers.map(totalTokensOf));
+  const tokens = sum(workers.map(totalTokensOfWorker));
   const costs = workers.flatMap(({ record }) => record.usage?.costUsd ?? []);
   const begun = workers.filter(({ status }) => status !== "waiting");
   const parts = [

@@ -7,7 +7,12 @@ import { describeOwnerEvent, describeWorkerMessage } from "../worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
-import { applyAdapterMessage, applyOwnerEvent, toWorkerView, type WorkerView } from "./worker-picture.ts";
+import {
+  applyAdapterMessageToView,
+  applyOwnerEventToView,
+  toWorkerView,
+  type WorkerView,
+} from "./worker-picture.ts";
 
 /** The board: a live view of a running swarm in the terminal. */
 export interface SwarmBoard {
@@ -111,14 +116,15 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     },
     event(event) {
       const { worker } = event;
-      if (worker !== undefined) change(worker, (picture) => applyOwnerEvent(picture, event, clock.now()));
+      if (worker !== undefined)
+        change(worker, (picture) => applyOwnerEventToView(picture, event, clock.now()));
       else if (event.event === "stopping") {
         stopping = String(event["why"]);
         drawSoon();
       }
     },
     message: (slug, message) =>
-      change(slug, (picture) => applyAdapterMessage(picture, message, clock.date())),
+      change(slug, (picture) => applyAdapterMessageToView(picture, message, clock.date())),
     note: (line) => live.printAbove(line.split("\n")),
     async close() {
       isClosed = true;

@@ -1,6 +1,6 @@
 import { sanitizeText } from "../../domain/clean-text.ts";
 import { displayWidth, toAscii, truncateMiddleToWidth, truncateToWidth } from "./text-width.ts";
-import { type BoardStatus, hasEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
+import { type BoardStatus, hasWorkerViewEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
 
 /**
  * How to write text for the user's terminal: whether it can show Unicode glyphs, and a function that colours
@@ -142,7 +142,7 @@ export function formatShortCount(count: number): string {
  * Returns the total number of tokens that a worker's agent has used: input, output, and cache reads and
  * writes.
  */
-export function totalTokensOf({ record: { usage } }: WorkerView): number {
+export function totalTokensOfWorker({ record: { usage } }: WorkerView): number {
   return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
 }
 
@@ -171,7 +171,7 @@ function branchOf(style: TerminalStyle): (picture: WorkerView) => string {
 }
 
 function tokensOf(picture: WorkerView): string {
-  const count = totalTokensOf(picture);
+  const count = totalTokensOfWorker(picture);
   return count === 0 ? "" : `${formatShortCount(count)} tok`;
 }
 
@@ -182,7 +182,7 @@ function costOf({ record: { usage } }: WorkerView): string {
 function doingOf(picture: WorkerView, hasBranch: boolean): string {
   const { status, why, story, activity, record } = picture;
   if (why !== null) return why;
-  if (hasEnded(picture)) return status === "completed" && !hasBranch ? record.branchName : "";
+  if (hasWorkerViewEnded(picture)) return status === "completed" && !hasBranch ? record.branchName : "";
   return [story, activity].filter((part) => part !== null && part !== "").join(" ");
 }
 

@@ -49,7 +49,7 @@ export function toWorkerView(record: ContainerRecord): WorkerView {
 }
 
 /** Returns whether the worker's status on the board means that the worker has ended. */
-export function hasEnded({ status }: WorkerView): boolean {
+export function hasWorkerViewEnded({ status }: WorkerView): boolean {
   return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
 }
 
@@ -61,7 +61,7 @@ export function workerElapsedMs({ record, beganAt, endedAt }: WorkerView, now: n
 }
 
 /** Returns the board's description of a worker, updated after an event from the swarm's owner. */
-export function applyOwnerEvent(
+export function applyOwnerEventToView(
   picture: WorkerView,
   { event, ...facts }: SwarmEvent,
   now: number,
@@ -75,7 +75,7 @@ export function applyOwnerEvent(
     case "created":
       return { ...picture, status: "starting", why: null };
     case "line":
-      return hasEnded(picture) ? picture : withLine(picture, facts["status"], why);
+      return hasWorkerViewEnded(picture) ? picture : withLine(picture, facts["status"], why);
     case "restarted":
     case "retried":
       return { ...picture, status: "retrying", why: retryIn(facts, why), story: null, endedAt: null };
@@ -96,14 +96,18 @@ export function applyOwnerEvent(
 }
 
 /** Returns the board's description of a worker, updated after a message from its adapter. */
-export function applyAdapterMessage(picture: WorkerView, message: AdapterMessage, date: Date): WorkerView {
+export function applyAdapterMessageToView(
+  picture: WorkerView,
+  message: AdapterMessage,
+  date: Date,
+): WorkerView {
   const isBack = picture.status === "starting" || picture.status === "retrying";
   const next: WorkerView = {
     ...picture,
     record: recordWithMessage(picture.record, message, date),
     ...(isBack ? { status: "running", why: null } : {}),
   };
-  if (hasEnded(next)) return next;
+  if (hasWorkerViewEnded(next)) return next;
   switch (message.type) {
     case "progress-update": {
       const { storyId, status, reason } = message.payload;

@@ -1,4 +1,4 @@
-import { approveCommand } from "../../domain/approve-command.ts";
+import { judgeAgentCommand } from "../../domain/approve-command.ts";
 import { SwarmError } from "../../domain/errors.ts";
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { ContainerRecord } from "../../domain/generated/swarm-state.ts";
@@ -59,7 +59,7 @@ function beginsSwarm(input: string, program: string): boolean {
       first === program &&
       (verb === "start" || verb === "resume") &&
       isDetached &&
-      approveCommand(command, [program]).kind === "allow"
+      judgeAgentCommand(command, [program]).kind === "allow"
     );
   } catch {
     return false;

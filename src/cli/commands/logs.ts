@@ -8,7 +8,7 @@ import { workerSlug } from "../../domain/slug.ts";
 import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import { findWaitingReason } from "../../domain/why-waiting.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "../command.ts";
-import { renderJournalMessage, storyIdOf } from "../journal-lines.ts";
+import { renderJournalMessage, storyIdOfMessage } from "../journal-lines.ts";
 
 export const logsCommand: CommandHandler = async (context, args, options) => {
   const { swarm, output, signal } = context;
@@ -24,7 +24,7 @@ export const logsCommand: CommandHandler = async (context, args, options) => {
   if (follow && record.lastSeq === 0 && record.attempt === 1) output.note(await whyNothing(context, record));
   for await (const message of watch.journals({ worker, attempt, follow }, signal)) {
     hasSpoken = true;
-    if (story !== null && storyIdOf(message) !== story) continue;
+    if (story !== null && storyIdOfMessage(message) !== story) continue;
     const previous = before;
     before = message;
     await output.item(message, () => renderJournalMessage(message, previous).join("\n"));

@@ -11,7 +11,7 @@ import {
   type CommandOptions,
   variadicArgumentAt,
 } from "../command.ts";
-import type { OwnerRequest, StartRequest, StartResult } from "../composition.ts";
+import type { OwnerRequest, StartSwarmRequest, StartSwarmResult } from "../composition.ts";
 import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
 import { parseUnattendedOptions, type UnattendedOptions } from "../night.ts";
 import { explainNothingToRun } from "../nothing-to-run.ts";
@@ -25,7 +25,7 @@ export const startCommand: CommandHandler = async (context, args, options) => {
   const isNamed = all === true || named.length > 0;
   const files = isNamed ? named : await chooseTasks(context, options);
   if (!isNamed && files.length === 0) return exitCodes.done;
-  const request: StartRequest = {
+  const request: StartSwarmRequest = {
     ...parseOwnerRequest(options),
     ...{
       files,
@@ -45,7 +45,7 @@ export const startCommand: CommandHandler = async (context, args, options) => {
 /** Runs the requested task files as a swarm, and waits until it has ended. */
 async function startSwarm(
   context: CommandContext,
-  request: StartRequest,
+  request: StartSwarmRequest,
   night: UnattendedOptions,
 ): Promise<number> {
   const notifier = userNotifier(context, night);
@@ -103,7 +103,7 @@ function userNotifier(context: CommandContext, { notify }: UnattendedOptions): N
   };
 }
 
-function reportStarted(context: CommandContext, started: StartResult): number {
+function reportStarted(context: CommandContext, started: StartSwarmResult): number {
   const { output } = context;
   switch (started.kind) {
     case "carried out":

@@ -7,7 +7,7 @@ import { exitCodes } from "../../domain/exit-codes.ts";
 import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
 import type { RecordChange } from "../../domain/swarm-state.ts";
 import { argumentAt, type CommandHandler, type CommandOptions } from "../command.ts";
-import { describeCorrection } from "../describe-correction.ts";
+import { describeRecordCorrection } from "../describe-correction.ts";
 import { toJson } from "../to-json.ts";
 
 export const stateInitCommand: CommandHandler = async ({ swarm, output }, _args, { force }) => {
@@ -81,7 +81,7 @@ export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
     reconciled
       ? "the records were compared with the engine"
       : "not reconciled: no engine answers, so the records were not compared with containers",
-    ...corrections.map((correction) => `${correction.container}: ${describeCorrection(correction)}`),
+    ...corrections.map((correction) => `${correction.container}: ${describeRecordCorrection(correction)}`),
     ...orphans.map(
       (name) => `${sanitizeText(name)}: this container of the project has no record in the state file`,
     ),

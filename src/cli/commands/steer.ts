@@ -1,7 +1,7 @@
 import { exitCodes } from "../../domain/exit-codes.ts";
 import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
 import { type CommandHandler, variadicArgumentAt } from "../command.ts";
-import { resultLines } from "../result-lines.ts";
+import { workerResultLines } from "../result-lines.ts";
 
 /**
  * Makes the handler of a command that controls running workers, such as `swarm stop`. The handler sends the
@@ -13,7 +13,7 @@ function steering(command: SteeringCommand, next: string): CommandHandler {
       swarm.swarm().steer(command, variadicArgumentAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
-      by === "none" ? ["All of these workers have ended already."] : resultLines(state),
+      by === "none" ? ["All of these workers have ended already."] : workerResultLines(state),
     );
     if (by !== "none") output.next(next);
     return exitCodes.done;

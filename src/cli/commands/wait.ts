@@ -9,7 +9,7 @@ import type { ContainerRecord } from "../../domain/swarm-state.ts";
 import type { WaitResult } from "../../swarm/wait-for-workers.ts";
 import { type CommandHandler, variadicArgumentAt } from "../command.ts";
 import type { Output } from "../output.ts";
-import { resultLines } from "../result-lines.ts";
+import { workerResultLines } from "../result-lines.ts";
 import { exitCodeAndNextCommand } from "../swarm-outcome.ts";
 
 const maxMs = 24 * 86_400_000;
@@ -25,7 +25,7 @@ export const waitCommand: CommandHandler = async ({ swarm, output, signal }, arg
     watch.wait({ slugs, timeoutMs, onEnded: (record) => onStep(describeEnd(record)) }, signal),
   );
   const { state: now, workers } = waited;
-  output.result({ swarm: now }, () => resultLines({ ...now, containers: workers }));
+  output.result({ swarm: now }, () => workerResultLines({ ...now, containers: workers }));
   return reportWait(output, waited);
 };
 

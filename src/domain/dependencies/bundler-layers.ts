@@ -7,7 +7,7 @@ import {
   emptyLayerMark,
   renderAptInstall,
 } from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /** Shell lines that install Ruby and the compilers for the native parts of gems. */
 const prepare: readonly string[] = [
@@ -24,7 +24,7 @@ export function findBundlerLayers(
   tree: ManifestTree,
   options: DependencyLayerOptions,
 ): DependencyLayerFindings {
-  return findLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
+  return findDependencyLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
 }
 
 function judge(

@@ -6,14 +6,14 @@ import {
   parseTomlSections,
   readTomlList,
 } from "./manifest-text.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
  * Finds the dependency layers of an image for folders with both a Cargo.toml and a Cargo.lock. The
  * repository's root folder needs no Cargo.lock.
  */
 export function findCargoLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
+  return findDependencyLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
 }
 
 /**

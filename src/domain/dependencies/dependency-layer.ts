@@ -41,7 +41,7 @@ export interface DependencyLayer {
 }
 
 /** The path of a file or folder that gets no dependency layer, with the reason. */
-export interface LeftOutPath {
+export interface PathWithoutDependencyLayer {
   readonly path: string;
   readonly reason: string;
 }
@@ -52,7 +52,7 @@ export interface DependencyLayerOptions {
 
 export interface DependencyLayerFindings {
   readonly layers: readonly DependencyLayer[];
-  readonly leftOut: readonly LeftOutPath[];
+  readonly leftOut: readonly PathWithoutDependencyLayer[];
 }
 
 /**

@@ -6,13 +6,13 @@ import {
   emptyLayerMark,
   renderAptInstall,
 } from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("golang-go", "ca-certificates")];
 
 /** Finds the dependency layers of an image for Go workspaces, and for Go modules outside of workspaces. */
 export function findGoLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
+  return findDependencyLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
 }
 
 function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {

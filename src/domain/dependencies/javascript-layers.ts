@@ -14,7 +14,7 @@ import {
   readYamlList,
   stringItemsOf,
 } from "./manifest-text.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 /**
  * The known lockfiles with their package managers, in order of preference. If a folder has several
@@ -46,7 +46,7 @@ export function findJavascriptLayers(
   options: DependencyLayerOptions,
 ): DependencyLayerFindings {
   const folders = tree.foldersWith("package.json");
-  const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
+  const found = findDependencyLayersByFolder(folders, (folder) => judge(tree, folder, options));
   return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
 }
 

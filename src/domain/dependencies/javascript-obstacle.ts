@@ -1,5 +1,5 @@
 import { joinPath, parentFolderOf, resolvePath } from "../tree-path.ts";
-import type { LeftOutPath } from "./dependency-layer.ts";
+import type { PathWithoutDependencyLayer } from "./dependency-layer.ts";
 import type { JavascriptPackageManager } from "./javascript-tool.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "./manifest-text.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
@@ -20,7 +20,7 @@ export function findJavascriptInstallObstacle(
     manifests,
     hasLock,
   }: { manager: JavascriptPackageManager; manifests: readonly string[]; hasLock: boolean },
-): LeftOutPath | null {
+): PathWithoutDependencyLayer | null {
   for (const path of manifests) {
     const manifest = parseJsonObject(tree.readText(path));
     if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };

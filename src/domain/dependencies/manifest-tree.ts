@@ -5,8 +5,8 @@ import { baseNameOf, compareByDepth, isPathBelow, parentFolderOf } from "../tree
 import {
   type DependencyLayer,
   type DependencyLayerFindings,
-  type LeftOutPath,
   maxLayers,
+  type PathWithoutDependencyLayer,
 } from "./dependency-layer.ts";
 
 /**
@@ -69,12 +69,12 @@ function isManifest(path: string): boolean {
  */
 export function createManifestTree({ paths, readText }: CommitFiles): {
   tree: ManifestTree;
-  leftOut: LeftOutPath[];
+  leftOut: PathWithoutDependencyLayer[];
 } {
   const isIgnored = compileDockerIgnore(
     paths.includes(".dockerignore") ? (readText(".dockerignore") ?? "") : "",
   );
-  const leftOut: LeftOutPath[] = [];
+  const leftOut: PathWithoutDependencyLayer[] = [];
   const manifests: string[] = [];
   const others = paths.filter((path) => elsewhere.test(path) && isManifest(path));
   if (others[0] !== undefined) leftOut.push({ path: others[0], reason: reasonElsewhere(others.length - 1) });
@@ -125,19 +125,19 @@ function reasonToLeaveOut(
  */
 export type FolderLayerVerdict =
   | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
-  | LeftOutPath
+  | PathWithoutDependencyLayer
   | null;
 
 /**
  * Finds the dependency layers of the given folders, of which those near the root must come first. A folder
  * that an earlier folder's layer covers gets no layer of its own.
  */
-export function findLayersByFolder(
+export function findDependencyLayersByFolder(
   folders: readonly string[],
   judge: (folder: string) => FolderLayerVerdict,
 ): DependencyLayerFindings {
   const layers: DependencyLayer[] = [];
-  const leftOut: LeftOutPath[] = [];
+  const leftOut: PathWithoutDependencyLayer[] = [];
   const covered = new Set<string>();
   for (const folder of folders) {
     if (covered.has(folder)) continue;

@@ -1,6 +1,6 @@
 import { joinPath, parentFolderOf, resolvePath } from "../tree-path.ts";
 import { createDependencyLayer, type DependencyLayerFindings, renderAptInstall } from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headless")];
 
@@ -9,7 +9,7 @@ const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headl
  * modules.
  */
 export function findMavenLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
+  return findDependencyLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
 }
 
 function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {

@@ -6,8 +6,8 @@ import {
   type DependencyLayerOptions,
 } from "./dependency-layer.ts";
 import { createWorkspaceMatcher, parseTomlSections, readTomlList, readTomlString } from "./manifest-text.ts";
-import { type FolderLayerVerdict, findLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
-import { readRequirements } from "./requirements.ts";
+import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { findRequirementsFiles } from "./requirements.ts";
 
 const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
 
@@ -23,7 +23,7 @@ export function findPythonLayers(
   options: DependencyLayerOptions,
 ): DependencyLayerFindings {
   const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
-  const found = findLayersByFolder(folders, (folder) => judge(tree, folder, options));
+  const found = findDependencyLayersByFolder(folders, (folder) => judge(tree, folder, options));
   const uvs = found.layers.filter(({ manager }) => manager === "uv");
   const layers = found.layers.map((each, index) =>
     inEnvironment(each, index, uvs.length === 1 && each === uvs[0]),
@@ -157,7 +157,7 @@ function judgePip(
   const starts = ["requirements.txt", "requirements-dev.txt", "dev-requirements.txt"]
     .map((name) => joinPath(folder, name))
     .filter(tree.has);
-  const read = readRequirements(tree, starts);
+  const read = findRequirementsFiles(tree, starts);
   if ("reason" in read) return read;
 
   const wanted = starts.map((path) => `-r ${path.slice(folder === "" ? 0 : folder.length + 1)}`);

@@ -1,5 +1,5 @@
 import { parentFolderOf, resolvePath } from "../tree-path.ts";
-import type { LeftOutPath } from "./dependency-layer.ts";
+import type { PathWithoutDependencyLayer } from "./dependency-layer.ts";
 import type { ManifestTree } from "./manifest-tree.ts";
 
 /**
@@ -7,16 +7,19 @@ import type { ManifestTree } from "./manifest-tree.ts";
  * If a file is too large, or a line needs a file that the image does not contain, returns that problem
  * instead.
  */
-export function readRequirements(
+export function findRequirementsFiles(
   tree: ManifestTree,
   starts: readonly string[],
-): { readonly files: readonly string[] } | LeftOutPath {
+): { readonly files: readonly string[] } | PathWithoutDependencyLayer {
   const files = new Set(starts);
   for (const path of files) {
     const text = tree.readText(path);
     if (text === undefined) return { path, reason: "the file is too large to read" };
     for (const [index, line] of joinedLines(text).entries()) {
-      const leftOut = (problem: string): LeftOutPath => ({ path, reason: `line ${index + 1} ${problem}` });
+      const leftOut = (problem: string): PathWithoutDependencyLayer => ({
+        path,
+        reason: `line ${index + 1} ${problem}`,
+      });
       if (isLocal(line)) return leftOut("needs a folder or an archive that the image does not contain yet");
       const [, named] = /^(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)$/.exec(line) ?? [];
       if (named === undefined || named.includes("://")) continue;

@@ -1,5 +1,5 @@
 import type { AgentSpec } from "../../domain/agent-credentials.ts";
-import type { GatewayAccess } from "../../domain/door-environment.ts";
+import type { WorkerGatewayAccess } from "../../domain/door-environment.ts";
 import type {
   BudgetLimits,
   Mirror,
@@ -89,7 +89,7 @@ export interface GatewayDeps {
    * since 1970.
    */
   readonly pause: (name: string, until: number) => Promise<void>;
-  readonly environment: (agent: AgentSpec, access: GatewayAccess) => Readonly<Record<string, string>>;
+  readonly environment: (agent: AgentSpec, access: WorkerGatewayAccess) => Readonly<Record<string, string>>;
   /** Stores a login that the gateway renewed in the place that `reference` names. */
   readonly storeLogin: (reference: string, login: RenewedLogin) => void;
   /** The range of IP addresses from which workers' networks get their subnets. */

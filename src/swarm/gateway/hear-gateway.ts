@@ -1,6 +1,10 @@
 import type { BudgetLimits, CallClosed, Spending } from "../../domain/generated/gateway.ts";
 import type { ContainerRecord, Reason } from "../../domain/generated/swarm-state.ts";
-import { meteredSpendingOf, withDeniedRequest, withMeteredSpending } from "../../domain/metered-record.ts";
+import {
+  meteredSpendingOf,
+  recordWithDeniedRequest,
+  recordWithMeteredSpending,
+} from "../../domain/metered-record.ts";
 import { workerSlug } from "../../domain/slug.ts";
 import { addSpending, countBudgetTokens, maxSpending, zeroSpending } from "../../domain/spending.ts";
 import type { GatewayJournalEntry, GatewayListener } from "../../ports/gateway-line.ts";
@@ -130,7 +134,7 @@ export function trackGatewayUsage(
         const { worker, what, why, times } = entry;
         if (isModelHost(what)) break;
         deps.emit({ event: "denied", kind: "egress", ...(worker !== null && { worker }), what, why, times });
-        if (worker !== null) write(worker, () => (now) => withDeniedRequest(now, { what, why, times }));
+        if (worker !== null) write(worker, () => (now) => recordWithDeniedRequest(now, { what, why, times }));
         break;
       }
       case "limited":
@@ -171,7 +175,7 @@ export function trackGatewayUsage(
           ms,
         },
       });
-      return (now) => withMeteredSpending(now, total, story === undefined ? null : { story, spent });
+      return (now) => recordWithMeteredSpending(now, total, story === undefined ? null : { story, spent });
     });
     checkBudget(worker);
   }

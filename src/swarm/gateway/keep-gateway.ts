@@ -15,7 +15,7 @@ import type {
   WorkerToAdmit,
 } from "./gateway-deps.ts";
 import { trackGatewayUsage } from "./hear-gateway.ts";
-import { knownModels } from "./known-models.ts";
+import { createSwarmModelEndpoints } from "./known-models.ts";
 import { ensureGateway, probeGatewayTransport } from "./stand-up-gateway.ts";
 import { workerNetworks } from "./worker-networks.ts";
 
@@ -57,7 +57,7 @@ const loopbackUrl = `http://127.0.0.1:${gatewayPort}`;
 export function superviseGateway(deps: GatewayDeps): SwarmGateway {
   const names = gatewayNames(deps);
   const networks = workerNetworks(deps);
-  const models = knownModels(deps);
+  const models = createSwarmModelEndpoints(deps);
   const usage = trackGatewayUsage(deps, models.isHost);
   const admittedBySlug = new Map<string, AdmittedAccess>();
   // The reason for the last loss of the connection to the gateway; null if the gateway answers.

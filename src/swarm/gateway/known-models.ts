@@ -4,7 +4,7 @@ import { type EndpointPlan, endpointNamesForAgent } from "../../domain/model-end
 import type { GatewayDeps } from "./gateway-deps.ts";
 
 /** The model endpoints that a swarm's agents call, with their credentials. */
-export interface KnownModels {
+export interface SwarmModelEndpoints {
   readonly endpoints: readonly ModelEndpoint[];
   /** Adds the endpoints that the given agent calls. */
   addAgent(agent: AgentSpec): Promise<void>;
@@ -19,11 +19,11 @@ export interface KnownModels {
   isHost(what: string): boolean;
 }
 
-export function knownModels({
+export function createSwarmModelEndpoints({
   planEndpoints,
   resolve,
   storeLogin,
-}: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): KnownModels {
+}: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): SwarmModelEndpoints {
   // All agents added so far, and the plans of their endpoints.
   const agents = new Map<string, AgentSpec>();
   let plans: readonly EndpointPlan[] = [];
