@@ -7,7 +7,15 @@ const minute = 60_000;
 /** They restart, freeze or fill the shared engine, count everything that it has, or measure the machine. */
 const alone = [
   ...["bombs", "swarm-bombs", "swarm-auto", "exec-flood", "sandbox-outputs"],
-  ...["engine-restarts", "stuck-container", "pauses", "base-image", "project-images", "sandbox-crash"],
+  ...[
+    "engine-restarts",
+    "stuck-container",
+    "pauses",
+    "base-image",
+    "project-images",
+    "sandbox-crash",
+    "private-engine",
+  ],
 ].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {

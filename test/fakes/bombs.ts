@@ -124,7 +124,7 @@ const allWorkerBombs: readonly WorkerBomb[] = [
     agent: python(
       `${treeByHand}\nfull = files(1000)\ncommit(within([unseen], tree([(b"40000", b"%06d" % n, full) for n in range(${count.bombTrees})])))`,
     ),
-    end: { status: "failed", code: "COLLECT_FAILED", says: /more than/ },
+    end: { status: "failed", code: "COLLECT_FAILED", says: /more than|longer than/ },
     // gVisor says of a name that is too long that it is not there: the adapter's commit takes the files away again.
     endOnGvisor: { status: "completed", code: null },
     much: count.bombTrees,
