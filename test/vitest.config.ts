@@ -4,18 +4,20 @@ import { SlowestFirst } from "./slowest-first.ts";
 
 const minute = 60_000;
 
-/** They restart, freeze or fill the shared engine, count everything that it has, or measure the machine. */
+/** These tests restart, freeze or fill the shared engine, count everything that it has, or measure the machine. */
 const alone = [
-  ...["bombs", "swarm-bombs", "swarm-auto", "exec-flood", "sandbox-outputs"],
-  ...[
-    "engine-restarts",
-    "stuck-container",
-    "pauses",
-    "base-image",
-    "project-images",
-    "sandbox-crash",
-    "private-engine",
-  ],
+  "base-image",
+  "bombs",
+  "engine-restarts",
+  "exec-flood",
+  "pauses",
+  "private-engine",
+  "project-images",
+  "sandbox-crash",
+  "sandbox-outputs",
+  "stuck-container",
+  "swarm-auto",
+  "swarm-bombs",
 ].map((name) => `test/engine/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {
