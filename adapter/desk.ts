@@ -1,11 +1,11 @@
-import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/contract/acp.ts";
 import { findAdapterMessageProblem } from "../src/schema/find-message-problem.ts";
 import type { JournalClient } from "../src/wire/listeners.ts";
-import { FatalWorkerError } from "./cannot-work.ts";
-import type { Journal } from "./journal.ts";
-import { findTaskRequestProblem, serializeCanonicalTaskRequest } from "./request.ts";
+import type { Journal } from "./journal/journal.ts";
+import { findTaskRequestProblem, serializeCanonicalTaskRequest } from "./journal/request.ts";
+import { FatalWorkerError } from "./machine/cannot-work.ts";
+import type { PauseAwareClock } from "./machine/work-clock.ts";
 import type { SupervisorStatus } from "./status.ts";
-import type { PauseAwareClock } from "./work-clock.ts";
 
 export interface HostInboxDeps {
   readonly status: SupervisorStatus;

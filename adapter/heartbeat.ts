@@ -1,6 +1,6 @@
-import type { Heartbeat } from "../src/domain/generated/acp.ts";
-import { findAgentProcesses } from "./agent-user.ts";
-import type { ProcessCount } from "./process-watch.ts";
+import type { Heartbeat } from "../src/contract/acp.ts";
+import { findAgentProcesses } from "./machine/agent-user.ts";
+import type { ProcessCount } from "./machine/process-watch.ts";
 
 /**
  * What a heartbeat reports: the supervisor's phase, the current story, and the resources that the agent uses.

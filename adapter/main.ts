@@ -1,6 +1,6 @@
 import packageFile from "../package.json" with { type: "json" };
 import { attachToSocket } from "../src/wire/attach.ts";
-import { sandboxPaths, supervisorSocketPath } from "./places.ts";
+import { sandboxPaths, supervisorSocketPath } from "./machine/places.ts";
 import { runScriptedAgent } from "./play.ts";
 import { probeSandbox } from "./probe.ts";
 import { superviseTask } from "./supervise.ts";

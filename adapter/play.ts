@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import { sanitizeText } from "../src/domain/clean-text.ts";
-import type { ScriptStep, ScriptSteps } from "../src/domain/generated/script-agent.ts";
+import type { ScriptStep, ScriptSteps } from "../src/contract/script-agent.ts";
+import { sanitizeText } from "../src/text/clean-text.ts";
 
 /**
  * Executes the steps of a scripted agent in the current folder, and returns an exit code. Reads the steps as

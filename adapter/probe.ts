@@ -17,7 +17,7 @@ import {
 import { createServer } from "node:net";
 import { networkInterfaces, release } from "node:os";
 import { join } from "node:path";
-import type { Probe } from "../src/domain/isolation.ts";
+import type { Probe } from "../src/engine/rules/isolation.ts";
 
 /**
  * Inspects this container from inside: how it is isolated, and whether operations that agents need work in

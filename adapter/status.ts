@@ -1,8 +1,8 @@
-import type { AdapterPhase, Hello } from "../src/domain/generated/acp.ts";
+import type { AdapterPhase, Hello } from "../src/contract/acp.ts";
 import { createHeartbeat } from "./heartbeat.ts";
-import type { IdlenessDetector } from "./idleness.ts";
-import type { MessageEnvelope } from "./journal.ts";
-import type { ProcessCount } from "./process-watch.ts";
+import type { MessageEnvelope } from "./journal/journal.ts";
+import type { ProcessCount } from "./machine/process-watch.ts";
+import type { IdlenessDetector } from "./turn/idleness.ts";
 
 /**
  * The supervisor's current state. It supplies the envelope of every message to the host, and the content of

@@ -1,20 +1,20 @@
 import { mkdir } from "node:fs/promises";
-import { gatewayPort } from "../src/domain/door-port.ts";
-import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/domain/generated/acp.ts";
+import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/contract/acp.ts";
+import { gatewayPort } from "../src/egress/door-port.ts";
 import { openJournalServer } from "../src/wire/listeners.ts";
-import { FatalWorkerError } from "./cannot-work.ts";
 import { openHostInbox } from "./desk.ts";
-import { readEarlierAdapterRunResults } from "./history.ts";
-import { type Journal, openJournal, readJournal } from "./journal.ts";
-import { readAcceptedTaskRequest, readRecoveryNotes, writeAcceptedTaskRequest } from "./notes.ts";
+import { readEarlierAdapterRunResults } from "./journal/history.ts";
+import { type Journal, openJournal, readJournal } from "./journal/journal.ts";
+import { readAcceptedTaskRequest, readRecoveryNotes, writeAcceptedTaskRequest } from "./journal/notes.ts";
+import { serializeCanonicalTaskRequest } from "./journal/request.ts";
+import { FatalWorkerError } from "./machine/cannot-work.ts";
+import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./machine/places.ts";
+import { ProgramResultUnknownError } from "./machine/program-end.ts";
+import { TaskLimitReached } from "./machine/task-limit.ts";
+import { PauseAwareClock } from "./machine/work-clock.ts";
 import { openGatewayProxy } from "./pass-on.ts";
-import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./places.ts";
-import { ProgramResultUnknownError } from "./program-end.ts";
-import { serializeCanonicalTaskRequest } from "./request.ts";
 import { runTask } from "./run-task.ts";
 import { SupervisorStatus } from "./status.ts";
-import { TaskLimitReached } from "./task-limit.ts";
-import { PauseAwareClock } from "./work-clock.ts";
 
 export interface SuperviseTaskDeps {
   readonly paths: SandboxPaths;

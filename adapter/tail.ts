@@ -1,8 +1,8 @@
-import { maxLineBytesToHost } from "../src/domain/acp-messages.ts";
-import { sanitizeText } from "../src/domain/clean-text.ts";
-import type { AcpMessage } from "../src/domain/generated/acp.ts";
+import type { AcpMessage } from "../src/contract/acp.ts";
+import { maxLineBytesToHost } from "../src/protocol/rules/acp-messages.ts";
+import { sanitizeText } from "../src/text/clean-text.ts";
 import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../src/wire/growing-lines.ts";
-import { journalPath, type SandboxPaths } from "./places.ts";
+import { journalPath, type SandboxPaths } from "./machine/places.ts";
 
 export interface TailJournalOptions {
   /** The maximum number of existing messages to print, one line each; null prints all of them. */

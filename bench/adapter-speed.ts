@@ -1,5 +1,5 @@
-import type { ContainerEngine } from "../src/ports/engine.ts";
-import { scripted, startWorker } from "../test/fakes/worker.ts";
+import type { ContainerEngine } from "../src/engine/engine.ts";
+import { scripted, startWorker } from "../test/fakes/swarm/worker.ts";
 import { type Bench, nothing } from "./bench.ts";
 
 const allowedMs = 1_500;

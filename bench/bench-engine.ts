@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { adapterFile, createEngineAccess, imagesFolder } from "../src/compose-engine.ts";
-import { createLockFactory } from "../src/compose-locks.ts";
-import { SwarmError } from "../src/domain/errors.ts";
-import { imageSources } from "../src/host/image-sources.ts";
-import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
-import type { ContainerEngine } from "../src/ports/engine.ts";
-import type { ImageSources } from "../src/ports/image-sources.ts";
-import type { Lock } from "../src/ports/lock.ts";
-import { kernelLock } from "../src/state/kernel-lock.ts";
+import { adapterFile, createEngineAccess, imagesFolder } from "../src/app/engine.ts";
+import { createLockFactory } from "../src/app/locks.ts";
+import type { ContainerEngine } from "../src/engine/engine.ts";
+import { SwarmError } from "../src/errors/errors.ts";
+import { type EnsuredImage, ensureBaseImage } from "../src/images/ensure-base-image.ts";
+import { imageSources } from "../src/images/image-sources.ts";
+import type { ImageSources } from "../src/images/image-sources-port.ts";
+import { kernelLock } from "../src/machine/kernel-lock.ts";
+import type { Lock } from "../src/machine/lock.ts";
 
 /** The tests' engine, whose base image is kept from run to run. */
 const engineFolder = fileURLToPath(new URL("../node_modules/.cache/test-engine", import.meta.url));

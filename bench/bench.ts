@@ -1,4 +1,4 @@
-import type { ContainerEngine } from "../src/ports/engine.ts";
+import type { ContainerEngine } from "../src/engine/engine.ts";
 import type { Comparison } from "./compare.ts";
 import type { Docker } from "./peers.ts";
 

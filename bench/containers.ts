@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
-import { baseImage } from "../src/domain/base-image.ts";
-import type { ContainerSpec, Containers } from "../src/ports/containers.ts";
+import type { ContainerSpec, Containers } from "../src/engine/containers.ts";
+import { baseImage } from "../src/engine/rules/base-image.ts";
 import { defaultLimits } from "../src/sandbox/sandbox-defaults.ts";
 
 export const benchLabel = "org.aimi.test";

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type Docker from "dockerode";
-import { type EngineProxy, engineProxy } from "../test/fakes/engine-proxy.ts";
+import { type EngineProxy, engineProxy } from "../test/fakes/engine/engine-proxy.ts";
 import type { Bundled } from "./crowd-work.ts";
 import { type CrowdPace, type CrowdWorker, crowdWorker, framed } from "./crowd-worker.ts";
 

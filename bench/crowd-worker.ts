@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { jsonLines } from "../src/wire/text-lines.ts";
-import { activity, heartbeat, hello, message, type News, progress } from "../test/fakes/acp-talk.ts";
+import { activity, heartbeat, hello, message, type News, progress } from "../test/fakes/protocol/acp-talk.ts";
 import type { Bundled } from "./crowd-work.ts";
 
 /** How busy a worker of the crowd is. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Containers } from "../src/ports/containers.ts";
+import type { Containers } from "../src/engine/containers.ts";
 import { type Bench, type Growth, nothing, refuse, timed } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
 import { bodyFor, flagsFor, rawEngine, readyByApi, readyByUs, specFor } from "./containers.ts";

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { openGatewayProxy } from "../adapter/pass-on.ts";
-import { sandboxSocketPath } from "../gateway/places.ts";
+import { sandboxSocketPath } from "../gateway/accounts/places.ts";
 import { runGateway } from "../gateway/serve.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
 

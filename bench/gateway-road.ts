@@ -5,11 +5,11 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { controlSocketPath } from "../gateway/places.ts";
-import type { AdmissionPayload, CallClosed, GatewayMessage } from "../src/domain/generated/gateway.ts";
+import { controlSocketPath } from "../gateway/accounts/places.ts";
+import type { AdmissionPayload, CallClosed, GatewayMessage } from "../src/contract/gateway.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { eventually } from "../test/fakes/eventually.ts";
-import { admissionOf, admittedWorker, endpointAt } from "../test/fakes/gateway.ts";
+import { admissionOf, admittedWorker, endpointAt } from "../test/fakes/gateway/gateway.ts";
 
 /** A way to a model: a socket's file, or a port of the loopback. */
 export type Way = { readonly socketPath: string } | { readonly port: number };

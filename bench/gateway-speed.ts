@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
-import { workerToken } from "../test/fakes/gateway.ts";
+import { workerToken } from "../test/fakes/gateway/gateway.ts";
 import { type Bench, nothing } from "./bench.ts";
 import { type Comparison, median } from "./compare.ts";
 import { type GatewayRoad, openGatewayRoad, type Way } from "./gateway-road.ts";

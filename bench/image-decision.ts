@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createCommitReader } from "../src/host/commit-reader.ts";
-import { ensureProjectImage } from "../src/image/build-project-image.ts";
-import { type EnsuredImage, ensureBaseImage } from "../src/image/ensure-base-image.ts";
-import type { ContainerEngine } from "../src/ports/engine.ts";
-import type { ImageBuildEvent, ImageBuildSpec, Images } from "../src/ports/images.ts";
+import type { ContainerEngine } from "../src/engine/engine.ts";
+import type { ImageBuildEvent, ImageBuildSpec, Images } from "../src/engine/images.ts";
+import { createCommitReader } from "../src/git/commit-reader.ts";
+import { ensureProjectImage } from "../src/images/build-project-image.ts";
+import { type EnsuredImage, ensureBaseImage } from "../src/images/ensure-base-image.ts";
 import { type Bench, nothing, refuse, timed } from "./bench.ts";
 import { buildReport, imageLock, sources } from "./bench-engine.ts";
 import type { Comparison } from "./compare.ts";

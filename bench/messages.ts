@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import ndjson from "ndjson";
-import { sendMessages } from "../test/fakes/message-path.ts";
+import { sendMessages } from "../test/fakes/protocol/message-path.ts";
 import { type Bench, refuse } from "./bench.ts";
 
 const writer = fileURLToPath(new URL("plain-lines-process.ts", import.meta.url));

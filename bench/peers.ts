@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { findProgram } from "../src/host/engine-packages.ts";
+import { findProgram } from "../src/machine/engine-packages.ts";
 
 const cache = fileURLToPath(new URL("../node_modules/.cache/bench-peers", import.meta.url));
 const run = promisify(execFile);

@@ -1,14 +1,14 @@
-import { containerListPath } from "../src/docker/list-containers.ts";
+import { containerListPath } from "../src/engine/docker/list-containers.ts";
+import { type ContainerEngine, labels } from "../src/engine/engine.ts";
+import { compareStateWithEngine } from "../src/state/check-state.ts";
 import {
   type ContainerRecord,
   newSwarmState,
   type SwarmState,
   stateWithNewRecord,
-} from "../src/domain/swarm-state.ts";
-import { type ContainerEngine, labels } from "../src/ports/engine.ts";
-import { compareStateWithEngine } from "../src/swarm/check-state.ts";
-import { openEngine } from "../test/fakes/engine-at.ts";
-import { socketEngine } from "../test/fakes/socket-engine.ts";
+} from "../src/state/rules/swarm-state.ts";
+import { openEngine } from "../test/fakes/engine/engine-at.ts";
+import { socketEngine } from "../test/fakes/engine/socket-engine.ts";
 import { type Bench, type BenchContext, type Growth, refuse, timed } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
 import { benchLabel, rawEngine, specFor } from "./containers.ts";

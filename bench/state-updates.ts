@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
+import { parseState } from "../src/app/read-document.ts";
+import { kernelLock } from "../src/machine/kernel-lock.ts";
+import { openOwnerState } from "../src/state/owned-state.ts";
 import {
   newSwarmState,
   type SwarmState,
   stateWithNewRecord,
   stateWithReplacedRecord,
-} from "../src/domain/swarm-state.ts";
-import { parseState } from "../src/schema/read-document.ts";
-import { kernelLock } from "../src/state/kernel-lock.ts";
-import { openOwnerState } from "../src/state/owned-state.ts";
+} from "../src/state/rules/swarm-state.ts";
 import { stateFile } from "../src/state/state-file.ts";
 import { stateStore } from "../src/state/state-store.ts";
 import { type Bench, type Growth, refuse, timed } from "./bench.ts";

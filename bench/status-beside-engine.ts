@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ContainerRecord, SwarmState } from "../src/domain/swarm-state.ts";
-import { type ContainerEngine, labels } from "../src/ports/engine.ts";
+import { type ContainerEngine, labels } from "../src/engine/engine.ts";
+import type { ContainerRecord, SwarmState } from "../src/state/rules/swarm-state.ts";
 import { type Bench, nothing } from "./bench.ts";
 import { makeRepository, program } from "./command-start.ts";
 import { benchLabel, specFor } from "./containers.ts";

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { watchProcess } from "../test/fakes/watch-process.ts";
+import { watchProcess } from "../test/fakes/cli/watch-process.ts";
 import { refuse } from "./bench.ts";
 import { program } from "./command-start.ts";
 

@@ -2,7 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeTree } from "../test/fakes/make-tree.ts";
+import { makeTree } from "../test/fakes/git/make-tree.ts";
 import { type Bench, nothing, refuse } from "./bench.ts";
 import { program } from "./command-start.ts";
 import type { Comparison } from "./compare.ts";

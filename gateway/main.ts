@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
-import { gatewayPort } from "../src/domain/door-port.ts";
+import { gatewayPort } from "../src/egress/door-port.ts";
 import { attachToSocket } from "../src/wire/attach.ts";
-import { controlSocketPath, gatewayPaths, sandboxSocketPath } from "./places.ts";
+import { controlSocketPath, gatewayPaths, sandboxSocketPath } from "./accounts/places.ts";
 import { runGateway } from "./serve.ts";
 
 const [command, ...args] = process.argv.slice(2);

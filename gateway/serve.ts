@@ -1,15 +1,15 @@
 import { lookup } from "node:dns/promises";
 import { connect as connectTo, type Socket } from "node:net";
-import type { Admission, GatewayMessage } from "../src/domain/generated/gateway.ts";
+import type { Admission, GatewayMessage } from "../src/contract/gateway.ts";
 import { openJournalServer } from "../src/wire/listeners.ts";
-import { createAdmittedWorkers } from "./admitted.ts";
-import { type GatewayServerLimits, type ListenAddress, openGatewayServer } from "./door.ts";
-import { openJournal, readJournal } from "./journal.ts";
-import { SpendingLedger } from "./ledger.ts";
-import { createRateLimitTracker } from "./limits.ts";
-import { createSubscriptionLogins } from "./logins.ts";
-import { controlSocketPath, type GatewayPaths, journalPath } from "./places.ts";
-import { openRefusedRequestJournal } from "./refusals.ts";
+import { createAdmittedWorkers } from "./accounts/admitted.ts";
+import { openJournal, readJournal } from "./accounts/journal.ts";
+import { SpendingLedger } from "./accounts/ledger.ts";
+import { createRateLimitTracker } from "./accounts/limits.ts";
+import { controlSocketPath, type GatewayPaths, journalPath } from "./accounts/places.ts";
+import { openRefusedRequestJournal } from "./accounts/refusals.ts";
+import { type GatewayServerLimits, type ListenAddress, openGatewayServer } from "./front/door.ts";
+import { createSubscriptionLogins } from "./model/logins.ts";
 
 export interface RunGatewayDeps {
   readonly paths: GatewayPaths;

@@ -19,8 +19,8 @@ const common: BuildOptions = {
 };
 
 const quickAnswers = {
-  "quick-status": "src/quick-status.ts",
-  "quick-answers": "src/hooks/quick-answers.ts",
+  "quick-status": "src/app/quick-status.ts",
+  "quick-answers": "src/claude-code/quick-answers.ts",
 };
 
 /** The folders and files that `dist/` depends on. */
@@ -75,7 +75,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       outExtension: { ".js": ".cjs" },
       supported: { "dynamic-import": false },
       plugins: [
-        leaveOut("./whole-program.ts", "./whole-program.cjs"),
+        leaveOut("./app/whole-program.ts", "./whole-program.cjs"),
         ...Object.entries(quickAnswers).map(([name, source]) =>
           leaveOut(source.replace(/^src/, "."), `./${name}.cjs`),
         ),
@@ -85,7 +85,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
     // need, and Node's compile cache (`src/main.ts`) is one file too.
     build({
       ...common,
-      entryPoints: { "whole-program": "src/whole-program.ts" },
+      entryPoints: { "whole-program": "src/app/whole-program.ts" },
       format: "cjs",
       outExtension: { ".js": ".cjs" },
       mainFields: ["module", "main"],

@@ -56,7 +56,7 @@ async function typesFrom(schemas: Schemas): Promise<Map<string, string>> {
 }
 
 async function writeTypes(schemas: Schemas): Promise<void> {
-  const folder = new URL("src/domain/generated/", root);
+  const folder = new URL("src/contract/", root);
   await mkdir(folder, { recursive: true });
   for (const [file, text] of await typesFrom(schemas)) await writeFile(new URL(file, folder), text);
 }

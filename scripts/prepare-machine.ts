@@ -1,5 +1,5 @@
-import { findMissingEnginePackages, findProgram, installPackages } from "../src/host/engine-packages.ts";
-import { readMachineFacts } from "../src/host/machine.ts";
+import { readMachineFacts } from "../src/engine/read-machine.ts";
+import { findMissingEnginePackages, findProgram, installPackages } from "../src/machine/engine-packages.ts";
 
 /** The programs that tests use, each with its Debian package. */
 const tools: Readonly<Record<string, string>> = { strace: "strace", crun: "crun" };

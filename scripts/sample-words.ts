@@ -17,7 +17,7 @@ const git = (...args: string[]): string => execFileSync("git", args, { cwd: root
 const commit = git("rev-parse", process.argv[2] ?? "HEAD");
 const files = git("ls-tree", "-r", "--name-only", commit).split("\n");
 const product = files.filter(
-  (file) => /^(?:src|adapter|gateway)\/.*\.ts$/.test(file) && !file.includes("/generated/"),
+  (file) => /^(?:src|adapter|gateway)\/.*\.ts$/.test(file) && !file.startsWith("src/contract/"),
 );
 const pages = files.filter((file) => /^(?:README|CONTRIBUTING|docs\/.*)\.md$/.test(file));
 

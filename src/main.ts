@@ -1,9 +1,9 @@
 import { realpathSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { dirname, join } from "node:path";
+import type { FastHookInput } from "./claude-code/quick-answers.ts";
 import { version } from "./cli/version.ts";
-import type { FastHookInput } from "./hooks/quick-answers.ts";
-import { userFolders } from "./host/user-folders.ts";
+import { userFolders } from "./machine/user-folders.ts";
 
 // Prompts, scripts and hooks run some commands constantly. Those commands take fast paths; all others load
 // the whole program.
@@ -18,19 +18,19 @@ async function run(): Promise<void> {
     return;
   }
   if (command === "hook" || command === "statusline") {
-    const { answerFastHook } = await import("./hooks/quick-answers.ts");
+    const { answerFastHook } = await import("./claude-code/quick-answers.ts");
     // Ignores errors, such as a deleted working folder: hooks and status lines show no errors to the user.
     if (await answerFastHook(words, quickPlace).catch(() => true)) return;
   }
   forgiveClosedOutput();
   if (command === "status") {
-    const { printQuickStatus } = await import("./quick-status.ts");
+    const { printQuickStatus } = await import("./app/quick-status.ts");
     if (await printQuickStatus(words, process.env)) return;
   }
   // Keeps Node's compile cache beside the program, so that only users who can write the program can write the
   // cache. If this user cannot write there, there is no cache.
   enableCompileCache(join(programFolder(), ".compiled"));
-  const { runWholeProgram } = await import("./whole-program.ts");
+  const { runWholeProgram } = await import("./app/whole-program.ts");
   process.exitCode = await runWholeProgram(words);
 }
 

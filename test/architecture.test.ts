@@ -25,6 +25,12 @@ const folders: ReadonlyMap<string, Rule> = new Map(
 
 const topLevel = quoted(section("Top level"));
 
+/** The use cases that lie in `src/swarm`, each a subject of its own. */
+const useCases = ["cleanup", "merge", "report", "schedule", "worker"].map((name) => `src/swarm/${name}`);
+
+/** Subjects that are values and rules as a whole. */
+const valueFolders = ["agents", "contract", "egress", "errors", "text", "usage"].map((name) => `src/${name}`);
+
 function section(title: string): string {
   const start = page.indexOf(`## ${title}`);
   const end = page.indexOf("\n## ", start + 1);
@@ -42,15 +48,7 @@ interface Import {
 
 describe("the architecture", () => {
   test("the page's table has a row for every folder of sources, and no other", () => {
-    const present = new Set(
-      sourceFiles().map((file) =>
-        file.split("/").length > 2
-          ? file.split("/").slice(0, 2).join("/")
-          : file.startsWith("src/")
-            ? file
-            : dirname(file),
-      ),
-    );
+    const present = new Set(sourceFiles().map(subjectOf));
 
     expect([...folders.keys()].sort()).toEqual([...present].sort());
     expect(topLevel.length).toBeGreaterThan(20);
@@ -65,29 +63,32 @@ describe("the architecture", () => {
   });
 
   test.each([
-    ["an upward import", { file: "src/domain/story-graph.ts", target: "../swarm/make-plan.ts" }],
+    ["an upward import", { file: "src/tasks/task-folder.ts", target: "../swarm/own-swarm.ts" }],
     [
-      "a provider that imports another",
-      { file: "src/docker/docker-engine.ts", target: "../state/kernel-lock.ts" },
+      "an import of a nested subject",
+      { file: "src/state/state-file.ts", target: "../swarm/merge/merge-file.ts" },
     ],
-    ["a package in the wrong folder", { file: "src/swarm/make-plan.ts", target: "dockerode" }],
-    ["a `node:` import in the domain", { file: "src/domain/slug.ts", target: "node:fs" }],
-    ["a `node:` import in the ports", { file: "src/ports/lock.ts", target: "node:fs" }],
     [
-      "a folder that the table does not know",
-      { file: "src/helpers/strings.ts", target: "../domain/slug.ts" },
+      "an engine that imports another",
+      { file: "src/engine/docker/images.ts", target: "../private/engine.ts" },
     ],
-    ["a package behind the door", { file: "gateway/door.ts", target: "dockerode" }],
-    ["a use case behind the door", { file: "gateway/door.ts", target: "../src/swarm/doors.ts" }],
-    ["the in-container program behind the door", { file: "gateway/door.ts", target: "../adapter/desk.ts" }],
-    ["an import from the tests", { file: "src/cli/table.ts", target: "../../test/counts.ts" }],
+    ["a package in the wrong folder", { file: "src/tasks/make-plan.ts", target: "dockerode" }],
+    ["a `node:` import in a pure subject", { file: "src/text/slug.ts", target: "node:fs" }],
+    ["a `node:` import in rules", { file: "src/state/rules/swarm-exit.ts", target: "node:fs" }],
+    ["a package in rules", { file: "src/sandbox/rules/spec.ts", target: "write-file-atomic" }],
+    ["an effect in rules", { file: "src/state/rules/swarm-exit.ts", target: "../state-file.ts" }],
+    ["a folder that the table does not know", { file: "src/helpers/a.ts", target: "../text/slug.ts" }],
+    ["a package in the gateway", { file: "gateway/front/door.ts", target: "dockerode" }],
+    ["a use case in the gateway", { file: "gateway/front/door.ts", target: "../../src/swarm/own-swarm.ts" }],
+    ["the adapter in the gateway", { file: "gateway/front/door.ts", target: "../../adapter/main.ts" }],
+    ["an import from the tests", { file: "src/cli/render/table.ts", target: "../../../test/counts.ts" }],
   ])("%s is refused", (_name, planted) => {
     expect(violationOf(planted)).not.toEqual([]);
   });
 
   test.each([
     ['import { a } from "./a.ts";', "./a.ts"],
-    ['import type { A } from "../domain/a.ts";', "../domain/a.ts"],
+    ['import type { A } from "../text/a.ts";', "../text/a.ts"],
     ['const a = await import("./lazy.ts");', "./lazy.ts"],
     ['export * from "./all.ts";', "./all.ts"],
     ['import "./effect.ts";', "./effect.ts"],
@@ -111,17 +112,18 @@ describe("the architecture", () => {
 
     // The private engine hands the whole environment to the daemon and its tools, and git gets it; they read none of it.
     expect(readers.sort()).toEqual([
-      "src/host/engine-network.ts",
-      "src/host/private-engine.ts",
-      "src/host/start-git.ts",
-      "src/library.ts",
+      "src/app/library.ts",
+      "src/app/whole-program.ts",
+      "src/engine/private/engine-network.ts",
+      "src/engine/private/private-engine.ts",
+      "src/git/start-git.ts",
       "src/main.ts",
-      "src/whole-program.ts",
     ]);
   });
 
   test("modules fit on a screen or two", () => {
     const long = sourceFiles()
+      .filter((file) => !file.startsWith("src/contract/"))
       .map((file) => [readFileSync(join(root, file), "utf8").split("\n").length, file] as const)
       .filter(([lines]) => lines > 420);
 
@@ -151,18 +153,35 @@ function importsOf(file: string, text: string): Import[] {
   return [...code.matchAll(pattern)].map(([, target = ""]) => ({ file, target }));
 }
 
+function subjectOf(file: string): string {
+  if (/^src\/[^/]+$/.test(file)) return file;
+  const nested = ["src/engine/docker", "src/engine/private", ...useCases].find((it) =>
+    file.startsWith(`${it}/`),
+  );
+  return nested ?? (dirname(file).startsWith("src/") ? file.split("/").slice(0, 2).join("/") : dirname(file));
+}
+
+/** A folder `rules`, or a folder without effects: it decides from values alone. */
+function isPure(file: string): boolean {
+  return file.includes("/rules/") || valueFolders.some((folder) => file.startsWith(`${folder}/`));
+}
+
 function violationOf({ file, target }: Import): string[] {
-  const [home, rule] =
-    [...folders].find(([folder]) => file === folder || file.startsWith(`${folder}/`)) ?? [];
+  const subject = subjectOf(file);
+  const rule = folders.get(subject);
   const complain = (what: string): string[] => [`${file} imports ${target}: ${what}`];
-  if (!home || !rule) return complain("its folder is not in the table");
-  if (target.startsWith("node:")) return rule.node ? [] : complain("this folder is pure");
-  if (target.startsWith(".")) {
-    const path = relative(root, normalize(join(root, dirname(file), target)));
-    const allowed = [home, ...rule.imports].some(
-      (folder) => path === folder || path.startsWith(`${folder}/`),
-    );
-    return allowed ? [] : complain(`${home} may import only ${rule.imports.join(", ") || "itself"}`);
-  }
-  return rule.packages.includes(target) ? [] : complain(`${home} is not the home of this package`);
+  if (!rule) return complain("its folder is not in the table");
+  const isPackage = !target.startsWith(".");
+  if (isPackage && isPure(file)) return complain("rules decide from values alone");
+  if (target.startsWith("node:")) return rule.node ? [] : complain(`${subject} uses no module of Node`);
+  if (isPackage)
+    return rule.packages.includes(target) ? [] : complain(`${subject} is not the home of this package`);
+  const path = relative(root, normalize(join(root, dirname(file), target)));
+  if (isPure(file) && !isPure(path)) return complain("rules import only rules");
+  const home = subjectOf(path);
+  const isAllowed =
+    home === subject || rule.imports.some((it) => it === home || (it === "src" && path.startsWith("src/")));
+  return isAllowed || rule.imports.includes(path)
+    ? []
+    : complain(`${subject} may import only ${rule.imports.join(", ") || "itself"}`);
 }

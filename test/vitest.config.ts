@@ -18,7 +18,7 @@ const alone = [
   "stuck-container",
   "swarm-auto",
   "swarm-bombs",
-].map((name) => `test/engine/${name}.test.ts`);
+].map((name) => `test/engine/**/${name}.test.ts`);
 
 const onEngine: TestUserConfig = {
   globalSetup: ["test/engine/shared-engine.ts"],

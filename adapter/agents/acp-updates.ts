@@ -1,5 +1,5 @@
-import type { ActivityKind } from "../../src/domain/generated/acp.ts";
-import { removeOldestEntries } from "../../src/domain/keep-newest.ts";
+import type { ActivityKind } from "../../src/contract/acp.ts";
+import { removeOldestEntries } from "../../src/text/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
 import {
   type JsonObject,

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/text/clean-text.ts";
 import type { ModelFailure } from "./acp-updates.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import { readStringField, toJsonObject } from "./fields.ts";

@@ -1,4 +1,4 @@
-import type { ActivityKind, RequestedAgent } from "../../src/domain/generated/acp.ts";
+import type { ActivityKind, RequestedAgent } from "../../src/contract/acp.ts";
 
 /**
  * What the adapter asks of an agent in one turn: to carry out a story, to continue it, or to repair the work

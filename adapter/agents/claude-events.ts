@@ -1,4 +1,4 @@
-import { removeOldestEntries } from "../../src/domain/keep-newest.ts";
+import { removeOldestEntries } from "../../src/text/keep-newest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
 import { describeToolCall, type ToolCallDescription } from "./claude-words.ts";
 import {

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../src/domain/clean-text.ts";
+import { sanitizeText } from "../../src/text/clean-text.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeResult, ClaudeRunState } from "./claude-events.ts";
 

@@ -1,4 +1,4 @@
-import type { ActivityKind } from "../../src/domain/generated/acp.ts";
+import type { ActivityKind } from "../../src/contract/acp.ts";
 import { type JsonObject, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
 import { firstLine } from "./first-line.ts";
 

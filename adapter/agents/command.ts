@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
+import type { RequestedAgent } from "../../src/contract/acp.ts";
 import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { RequestedAgent } from "../../src/domain/generated/acp.ts";
-import type { AgentScript, ScriptSteps } from "../../src/domain/generated/script-agent.ts";
+import type { RequestedAgent } from "../../src/contract/acp.ts";
+import type { AgentScript, ScriptSteps } from "../../src/contract/script-agent.ts";
 import type { Agent } from "./agent.ts";
 
 const program = "/opt/aimi/adapter";

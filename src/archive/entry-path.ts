@@ -1,4 +1,4 @@
-import { hasControlCharacters } from "../domain/clean-text.ts";
+import { hasControlCharacters } from "../text/clean-text.ts";
 import { archiveRefusedError } from "./refusal.ts";
 import { formatEntryName } from "./tar-header.ts";
 

@@ -1,4 +1,4 @@
-import { SwarmError } from "../domain/errors.ts";
+import { SwarmError } from "../errors/errors.ts";
 
 const maxEntryLength = 200;
 

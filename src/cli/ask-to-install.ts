@@ -1,6 +1,6 @@
-import type { PrivateEngine } from "../ports/private-engine.ts";
-import { askForConfirmation } from "./agrees.ts";
-import type { Output } from "./output.ts";
+import type { PrivateEngine } from "../engine/private-engine.ts";
+import { askForConfirmation } from "./render/agrees.ts";
+import type { Output } from "./render/output.ts";
 
 /**
  * Asks the user before swarm installs the Debian packages that its private engine lacks. Without a terminal,

@@ -1,16 +1,16 @@
 import { setFlagsFromString } from "node:v8";
-import { sanitizeText } from "../domain/clean-text.ts";
-import type { ExitCode } from "../domain/exit-codes.ts";
-import type { Reason } from "../domain/generated/swarm-state.ts";
-import { reportFileName } from "../domain/report-name.ts";
-import { failureNeedsUser } from "../domain/retry-policy.ts";
-import type { SwarmState } from "../domain/swarm-state.ts";
-import type { CommandContext } from "./command.ts";
+import type { Reason } from "../contract/swarm-state.ts";
+import type { ExitCode } from "../errors/exit-codes.ts";
+import type { SwarmState } from "../state/rules/swarm-state.ts";
+import { failureNeedsUser } from "../swarm/worker/rules/retry-policy.ts";
+import { sanitizeText } from "../text/clean-text.ts";
+import { reportFileName } from "../text/report-name.ts";
 import type { SwarmRunCallbacks } from "./composition.ts";
+import type { CommandContext } from "./flags/command.ts";
 import { callAtTime, type UnattendedOptions } from "./night.ts";
-import { planNotes } from "./plan-notes.ts";
-import { workerResultLines } from "./result-lines.ts";
-import { exitCodeAndNextCommand } from "./swarm-outcome.ts";
+import { planNotes } from "./render/plan-notes.ts";
+import { workerResultLines } from "./render/result-lines.ts";
+import { exitCodeAndNextCommand } from "./render/swarm-outcome.ts";
 
 /** How many milliseconds agents have to end their turn after the user's first Ctrl-C. */
 const graceMs = 60_000;

@@ -1,9 +1,9 @@
-import { sanitizeText } from "../domain/clean-text.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { SwarmPlan } from "../domain/plan.ts";
-import type { CommandContext, CommandOptions } from "./command.ts";
-import { explainNothingToRun } from "./nothing-to-run.ts";
-import { alignTable } from "./table.ts";
+import { SwarmError } from "../errors/errors.ts";
+import type { SwarmPlan } from "../tasks/rules/plan.ts";
+import { sanitizeText } from "../text/clean-text.ts";
+import type { CommandContext, CommandOptions } from "./flags/command.ts";
+import { explainNothingToRun } from "./render/nothing-to-run.ts";
+import { alignTable } from "./render/table.ts";
 
 type PlannedTask = Pick<
   SwarmPlan["tasks"][number],

@@ -1,11 +1,11 @@
-import { sanitizeText } from "../domain/clean-text.ts";
-import { SwarmError } from "../domain/errors.ts";
-import { exitCodes } from "../domain/exit-codes.ts";
-import { hasUnendedWorkers } from "../domain/swarm-state.ts";
-import { argumentAt, type CommandContext, type CommandHandler } from "./command.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import { hasUnendedWorkers } from "../state/rules/swarm-state.ts";
+import { sanitizeText } from "../text/clean-text.ts";
 import type { PlanRequest } from "./composition.ts";
-import { explainNothingToRun } from "./nothing-to-run.ts";
-import { planNotes } from "./plan-notes.ts";
+import { argumentAt, type CommandContext, type CommandHandler } from "./flags/command.ts";
+import { explainNothingToRun } from "./render/nothing-to-run.ts";
+import { planNotes } from "./render/plan-notes.ts";
 
 /** Starts an owner as a background process, and waits until its swarm has begun. */
 export async function startDetachedOwner(

@@ -1,6 +1,6 @@
-import { SwarmError } from "../domain/errors.ts";
-import { parseUnattendedEndTime } from "../domain/night-end.ts";
-import type { CommandContext, CommandOptions } from "./command.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { parseUnattendedEndTime } from "../swarm/schedule/rules/night-end.ts";
+import type { CommandContext, CommandOptions } from "./flags/command.ts";
 
 /** The user's options for a swarm that runs unattended, for example at night. */
 export interface UnattendedOptions {

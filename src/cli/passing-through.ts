@@ -1,6 +1,6 @@
-import { SwarmError } from "../domain/errors.ts";
-import { exitCodes } from "../domain/exit-codes.ts";
-import type { Output } from "./output.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import type { Output } from "./render/output.ts";
 
 /**
  * The exit codes of swarm if swarm itself fails, or if the program in the sandbox cannot be executed or is

@@ -1,24 +1,24 @@
 import { CommanderError, Option, Command as Parser } from "commander";
-import { SwarmError } from "../domain/errors.ts";
-import { exitCodes } from "../domain/exit-codes.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { exitCodes } from "../errors/exit-codes.ts";
+import type { CreateCommandOperations } from "./composition.ts";
 import {
   type Command,
   type CommandArguments,
   type CommandContext,
   type CommandOptions,
   commandGroups,
-} from "./command.ts";
-import { commands } from "./commands.ts";
-import type { CreateCommandOperations } from "./composition.ts";
+} from "./flags/command.ts";
+import { commands } from "./flags/commands.ts";
+import { toCommanderOption, toUsageError } from "./flags/parse-flags.ts";
+import { splitCommandLine } from "./flags/split-program.ts";
 import {
   createOutput,
   localeHasUnicode,
   OutputClosedError,
   type ProgressMode,
   progressMode,
-} from "./output.ts";
-import { toCommanderOption, toUsageError } from "./parse-flags.ts";
-import { splitCommandLine } from "./split-program.ts";
+} from "./render/output.ts";
 import { version } from "./version.ts";
 
 export interface CommandLineOptions {

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import type { TerminalSession, TerminalSize } from "../ports/containers.ts";
+import type { TerminalSession, TerminalSize } from "../engine/containers.ts";
 
 /** The terminal in which the user runs swarm. */
 export interface UserTerminal {

@@ -1,28 +1,28 @@
 import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
-import { baseImage } from "../domain/base-image.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import type { ContainerLimits, ContainerSpec } from "../engine/containers.ts";
+import { type ConnectedEngine, labels } from "../engine/engine.ts";
+import { baseImage } from "../engine/rules/base-image.ts";
+import {
+  chooseSystemCallFilter,
+  describeSystemCallFilter,
+  type SystemCallFilter,
+} from "../engine/rules/system-call-filter.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { findOrPullImage } from "../images/ensure-image.ts";
+import { sleepCommand } from "./create-sandbox.ts";
+import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
+import { capLimitsToEngine } from "./fit-limits.ts";
+import { sandboxContainerName } from "./own-container.ts";
+import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
 import {
   findSandboxDangers,
   type SandboxDanger,
   type SandboxRuntime,
   type SandboxSpec,
-} from "../domain/sandbox-spec.ts";
-import {
-  chooseSystemCallFilter,
-  describeSystemCallFilter,
-  type SystemCallFilter,
-} from "../domain/system-call-filter.ts";
-import type { ContainerLimits, ContainerSpec } from "../ports/containers.ts";
-import { type ConnectedEngine, labels } from "../ports/engine.ts";
-import type { SandboxInputFile } from "../ports/sandbox-folders.ts";
-import { sleepCommand } from "./create-sandbox.ts";
-import { findOrPullImage } from "./ensure-image.ts";
-import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
-import { capLimitsToEngine } from "./fit-limits.ts";
-import { sandboxContainerName } from "./own-container.ts";
-import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
+} from "./rules/sandbox-spec.ts";
 import { defaultTmpBytes, mainProcessUser } from "./sandbox-defaults.ts";
+import type { SandboxInputFile } from "./sandbox-folders-port.ts";
 
 export interface CreateFromSpecRequest {
   readonly spec: SandboxSpec;

@@ -1,4 +1,4 @@
-import type { LibraryCall } from "../domain/generated/sandbox-options.ts";
+import type { LibraryCall } from "../contract/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 /** Throws if the arguments of a call to the library are invalid. */

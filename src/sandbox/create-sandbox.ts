@@ -1,14 +1,14 @@
 import { packFiles } from "../archive/pack-files.ts";
-import { baseImage } from "../domain/base-image.ts";
-import { isError, SwarmError } from "../domain/errors.ts";
-import type { IsolationLevel } from "../domain/isolation.ts";
-import type { ContainerLimits, ContainerNetwork, ContainerSpec, Containers } from "../ports/containers.ts";
-import { labels } from "../ports/engine.ts";
-import { findOrPullImage } from "./ensure-image.ts";
+import type { ContainerLimits, ContainerNetwork, ContainerSpec, Containers } from "../engine/containers.ts";
+import { labels } from "../engine/engine.ts";
+import { baseImage } from "../engine/rules/base-image.ts";
+import type { IsolationLevel } from "../engine/rules/isolation.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import { findOrPullImage } from "../images/ensure-image.ts";
+import { findMissingProgramsScript } from "./command/in-container-scripts.ts";
+import { runCommand } from "./command/run-command.ts";
 import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { capLimitsToEngine } from "./fit-limits.ts";
-import { findMissingProgramsScript } from "./in-container-scripts.ts";
-import { runCommand } from "./run-command.ts";
 import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
 import {
   defaultCommandTimeoutMs,

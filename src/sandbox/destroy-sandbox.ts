@@ -1,11 +1,11 @@
-import { SwarmError } from "../domain/errors.ts";
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { ConnectedEngine } from "../ports/engine.ts";
-import type { HeldLock } from "../ports/lock.ts";
-import { collectSandboxFiles } from "./collect-files.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import type { ConnectedEngine } from "../engine/engine.ts";
+import { SwarmError } from "../errors/errors.ts";
+import type { HeldLock } from "../machine/lock.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { removeContainerAndVolumes } from "./settle-sandbox.ts";
+import { collectSandboxFiles } from "./task/collect-files.ts";
 
 const destroyMs = 60_000;
 

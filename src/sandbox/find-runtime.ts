@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
-import { baseImage } from "../domain/base-image.ts";
-import { chooseRuntime, type IsolationMeasurement, type RuntimeChoice } from "../domain/choose-runtime.ts";
-import { SwarmError } from "../domain/errors.ts";
-import { type IsolationLevel, judgeRuntimeIsolation, preferredRuntimes } from "../domain/isolation.ts";
-import type { ContainerEngine, EngineInfo } from "../ports/engine.ts";
-import type { ProbeCache } from "../ports/probe-cache.ts";
+import type { ContainerEngine, EngineInfo } from "../engine/engine.ts";
+import type { ProbeCache } from "../engine/probe-cache.ts";
+import { baseImage } from "../engine/rules/base-image.ts";
+import {
+  chooseRuntime,
+  type IsolationMeasurement,
+  type RuntimeChoice,
+} from "../engine/rules/choose-runtime.ts";
+import { type IsolationLevel, judgeRuntimeIsolation, preferredRuntimes } from "../engine/rules/isolation.ts";
+import { SwarmError } from "../errors/errors.ts";
 
 export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;

@@ -1,5 +1,5 @@
-import type { ContainerLimits } from "../ports/containers.ts";
-import type { EngineInfo } from "../ports/engine.ts";
+import type { ContainerLimits } from "../engine/containers.ts";
+import type { EngineInfo } from "../engine/engine.ts";
 
 /**
  * Reduces the CPU and memory limits to the CPUs and the memory of the engine's machine. Callers pass only

@@ -1,5 +1,5 @@
-import { SwarmError } from "../domain/errors.ts";
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import { SwarmError } from "../errors/errors.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 

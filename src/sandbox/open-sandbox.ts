@@ -1,6 +1,6 @@
-import { SwarmError } from "../domain/errors.ts";
-import { isolationLevels } from "../domain/isolation.ts";
-import { type ContainerEngine, labels } from "../ports/engine.ts";
+import { type ContainerEngine, labels } from "../engine/engine.ts";
+import { isolationLevels } from "../engine/rules/isolation.ts";
+import { SwarmError } from "../errors/errors.ts";
 import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
 import { defaultCommandTimeoutMs, defaultMaxOutputLength, defaultWorkdir } from "./sandbox-defaults.ts";
 

@@ -1,6 +1,6 @@
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import type { ContainerFacts, Containers } from "../ports/containers.ts";
-import { labels } from "../ports/engine.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import type { ContainerFacts, Containers } from "../engine/containers.ts";
+import { labels } from "../engine/engine.ts";
 
 /**
  * Returns the container name of a sandbox, derived from the sandbox's ID. So swarm can find the container

@@ -1,7 +1,7 @@
-import type { ContainerLimits } from "../ports/containers.ts";
-import type { ContainerEngine } from "../ports/engine.ts";
-import type { SandboxFolders } from "../ports/sandbox-folders.ts";
+import type { ContainerLimits } from "../engine/containers.ts";
+import type { ContainerEngine } from "../engine/engine.ts";
 import type { FindRuntimeDeps } from "./find-runtime.ts";
+import type { SandboxFolders } from "./sandbox-folders-port.ts";
 
 /**
  * What every operation on the sandboxes of a folder needs: the records in `.aimi/sandboxes`, and the engine

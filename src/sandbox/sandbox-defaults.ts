@@ -1,4 +1,4 @@
-import type { ContainerLimits } from "../ports/containers.ts";
+import type { ContainerLimits } from "../engine/containers.ts";
 
 /** The default resource limits of a sandbox. */
 export const defaultLimits: ContainerLimits = {

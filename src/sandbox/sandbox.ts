@@ -1,9 +1,9 @@
-import { resolveContainerPath } from "../domain/container-path.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { IsolationLevel } from "../domain/isolation.ts";
-import type { ContainerFacts, ContainerStats, Containers, OutputChunk } from "../ports/containers.ts";
-import { listArchiveEntries } from "./files-below.ts";
-import { type CommandResult, runCommand } from "./run-command.ts";
+import type { ContainerFacts, ContainerStats, Containers, OutputChunk } from "../engine/containers.ts";
+import { resolveContainerPath } from "../engine/rules/container-path.ts";
+import type { IsolationLevel } from "../engine/rules/isolation.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { type CommandResult, runCommand } from "./command/run-command.ts";
+import { listArchiveEntries } from "./files/files-below.ts";
 import {
   type CopiedOut,
   copyFilesIntoSandbox,
@@ -12,7 +12,7 @@ import {
   listSandboxFolder,
   readSandboxFile,
   writeSandboxFile,
-} from "./sandbox-files.ts";
+} from "./files/sandbox-files.ts";
 
 export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;

@@ -1,13 +1,13 @@
-import { SwarmError } from "../domain/errors.ts";
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { findSandboxEnd, hasSandboxEndedForGood, type ObservedSandbox } from "../domain/judge-sandbox.ts";
-import type { ContainerFacts } from "../ports/containers.ts";
-import { type ConnectedEngine, labels } from "../ports/engine.ts";
-import { collectSandboxFiles } from "./collect-files.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import type { ContainerFacts } from "../engine/containers.ts";
+import { type ConnectedEngine, labels } from "../engine/engine.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { readCommandState } from "./command/run-command.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
-import { readCommandState } from "./run-command.ts";
-import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
+import { findSandboxEnd, hasSandboxEndedForGood, type ObservedSandbox } from "./rules/judge-sandbox.ts";
+import { collectSandboxFiles } from "./task/collect-files.ts";
+import { findOutputsProblem, summarizeTask } from "./task/summarize-task.ts";
 
 /**
  * Updates a sandbox's record from the state of its container. If the task or the container has ended, copies

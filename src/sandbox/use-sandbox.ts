@@ -1,11 +1,11 @@
-import { formatBytes } from "../domain/duration.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { SandboxRecord } from "../domain/generated/sandbox-run.ts";
-import { hasSandboxEndedForGood } from "../domain/judge-sandbox.ts";
-import type { Containers } from "../ports/containers.ts";
+import type { SandboxRecord } from "../contract/sandbox-run.ts";
+import type { Containers } from "../engine/containers.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { formatBytes } from "../text/duration.ts";
 import { startIfImageSuitable } from "./create-sandbox.ts";
 import { inspectOwnContainer } from "./own-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
+import { hasSandboxEndedForGood } from "./rules/judge-sandbox.ts";
 import { reconcileSandbox } from "./settle-sandbox.ts";
 
 /** A sandbox and its container, which is running. */

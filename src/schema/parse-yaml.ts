@@ -1,7 +1,7 @@
 import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
-import { sanitizeText } from "../domain/clean-text.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { SourceLocation } from "../domain/place.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { sanitizeText } from "../text/clean-text.ts";
+import type { SourceLocation } from "../text/place.ts";
 
 /** Parsed YAML, with functions that find the position and the source text of each value. */
 export interface LocatedYaml {

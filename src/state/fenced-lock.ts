@@ -1,4 +1,4 @@
-import type { Lock } from "../ports/lock.ts";
+import type { Lock } from "../machine/lock.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { type CrashHook, noCrashHook } from "../domain/crash-points.ts";
-import { isError, SwarmError } from "../domain/errors.ts";
-import type { SwarmState } from "../domain/swarm-state.ts";
-import { type Lock, lockTimeoutMs } from "../ports/lock.ts";
-import type { StateChange } from "../ports/state-store.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
+import { type Lock, lockTimeoutMs } from "../machine/lock.ts";
+import type { SwarmState } from "./rules/swarm-state.ts";
 import type { StateFile } from "./state-file.ts";
 import { stateWithNextRevision } from "./state-store.ts";
+import type { StateChange } from "./state-store-port.ts";
 
 export interface OwnerStateDeps {
   readonly file: StateFile;

@@ -1,6 +1,6 @@
-import { isError, SwarmError } from "../domain/errors.ts";
-import { describeHolder } from "../domain/lock-holder.ts";
-import type { HeldLock, Lock } from "../ports/lock.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import type { HeldLock, Lock } from "../machine/lock.ts";
+import { describeHolder } from "../text/lock-holder.ts";
 
 /** The exclusive right of a process to run a swarm as its owner. */
 export interface SwarmOwnership extends AsyncDisposable {

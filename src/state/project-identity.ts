@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { isError, SwarmError } from "../domain/errors.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
 
 /**
  * The identity of a project. It stays the same when branches or remotes are renamed. A copy of the project's

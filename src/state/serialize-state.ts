@@ -1,4 +1,4 @@
-import type { ContainerRecord, SwarmState } from "../domain/swarm-state.ts";
+import type { ContainerRecord, SwarmState } from "./rules/swarm-state.ts";
 
 /**
  * Creates a function that serializes a swarm's state, with each worker's record on a line of its own. The

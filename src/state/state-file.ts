@@ -10,11 +10,11 @@ import {
 } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { SwarmError } from "../domain/errors.ts";
-import type { SwarmState } from "../domain/swarm-state.ts";
-import { nullIfStateInvalid } from "../ports/state-store.ts";
-import { removeTemporaryFiles, writeFileDurably } from "./durable-write.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { removeTemporaryFiles, writeFileDurably } from "../machine/durable-write.ts";
+import type { SwarmState } from "./rules/swarm-state.ts";
 import { stateSerializer } from "./serialize-state.ts";
+import { nullIfStateInvalid } from "./state-store-port.ts";
 
 const headBytes = 256;
 

@@ -1,8 +1,8 @@
-import { SwarmError } from "../domain/errors.ts";
-import type { SwarmState } from "../domain/swarm-state.ts";
-import { type HeldLock, type Lock, lockTimeoutMs } from "../ports/lock.ts";
-import type { StateChange, StateStore } from "../ports/state-store.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { type HeldLock, type Lock, lockTimeoutMs } from "../machine/lock.ts";
+import type { SwarmState } from "./rules/swarm-state.ts";
 import type { StateFile } from "./state-file.ts";
+import type { StateChange, StateStore } from "./state-store-port.ts";
 
 export interface StateStoreDeps {
   readonly file: StateFile;

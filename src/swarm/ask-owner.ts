@@ -1,8 +1,8 @@
-import type { SwarmState } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, stateWithOwnerCommand } from "../domain/wishes.ts";
-import { homeVolumeName } from "../domain/worker-names.ts";
-import type { Lock } from "../ports/lock.ts";
-import type { StateStore } from "../ports/state-store.ts";
+import type { Lock } from "../machine/lock.ts";
+import type { SwarmState } from "../state/rules/swarm-state.ts";
+import { findPendingCommands, type OwnerCommand, stateWithOwnerCommand } from "../state/rules/wishes.ts";
+import { homeVolumeName } from "../state/rules/worker-names.ts";
+import type { StateStore } from "../state/state-store-port.ts";
 
 export interface SendCommandsToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;

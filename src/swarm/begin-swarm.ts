@@ -1,14 +1,14 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { ContainerRecord, EngineRef, ProjectRef } from "../domain/generated/swarm-state.ts";
-import type { LoadedTask, WorkerTask } from "../domain/plan.ts";
-import { workerSlug } from "../domain/slug.ts";
-import { newSwarmState, type SwarmState, stateWithNewRecord } from "../domain/swarm-state.ts";
-import { type OwnerCommand, stateWithoutOwnerCommand } from "../domain/wishes.ts";
-import { workerContainerName } from "../domain/worker-names.ts";
-import { countStoryProgress, newStoryRecords } from "../domain/worker-record.ts";
-import type { StateStore } from "../ports/state-store.ts";
-import type { UnpreparedWorker } from "./equip-worker.ts";
+import type { ContainerRecord, EngineRef, ProjectRef } from "../contract/swarm-state.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { newSwarmState, type SwarmState, stateWithNewRecord } from "../state/rules/swarm-state.ts";
+import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/wishes.ts";
+import { workerContainerName } from "../state/rules/worker-names.ts";
+import { countStoryProgress, newStoryRecords } from "../state/rules/worker-record.ts";
+import type { StateStore } from "../state/state-store-port.ts";
+import type { LoadedTask, WorkerTask } from "../tasks/rules/plan.ts";
+import { workerSlug } from "../text/slug.ts";
+import type { UnpreparedWorker } from "./worker/equip-worker.ts";
 
 export interface BeginSwarmDeps {
   readonly store: StateStore;

@@ -1,12 +1,12 @@
-import { applyRecordCorrections } from "../domain/correct-record.ts";
-import { isError } from "../domain/errors.ts";
-import type { RecordCorrection } from "../domain/reconcile.ts";
-import type { SwarmState } from "../domain/swarm-state.ts";
-import { engineNeed, type SwarmStatus } from "../domain/swarm-status.ts";
-import type { EngineWorktreeScope } from "../ports/engine.ts";
-import type { Lock } from "../ports/lock.ts";
-import type { StateStore } from "../ports/state-store.ts";
-import { type CheckedState, type CheckStateDeps, compareStateWithEngine } from "./check-state.ts";
+import type { EngineWorktreeScope } from "../engine/engine.ts";
+import { isError } from "../errors/errors.ts";
+import type { Lock } from "../machine/lock.ts";
+import { type CheckedState, type CheckStateDeps, compareStateWithEngine } from "../state/check-state.ts";
+import { applyRecordCorrections } from "../state/rules/correct-record.ts";
+import type { RecordCorrection } from "../state/rules/reconcile.ts";
+import type { SwarmState } from "../state/rules/swarm-state.ts";
+import { engineNeed, type SwarmStatus } from "../state/rules/swarm-status.ts";
+import type { StateStore } from "../state/state-store-port.ts";
 
 export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;

@@ -1,12 +1,12 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import { isError, SwarmError } from "../domain/errors.ts";
-import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { workerSlug } from "../domain/slug.ts";
-import { requireRecord } from "../domain/swarm-state.ts";
-import type { UnpreparedWorker } from "./equip-worker.ts";
+import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { requireRecord } from "../state/rules/swarm-state.ts";
+import { workerSlug } from "../text/slug.ts";
 import type { OwnerLoopState } from "./own-swarm.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
-import { unpauseWorker } from "./unpause-worker.ts";
+import type { UnpreparedWorker } from "./worker/equip-worker.ts";
+import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
+import { unpauseWorker } from "./worker/unpause-worker.ts";
 
 const modelLimit = "rate limit of the model's API";
 const againMs = 10_000;

@@ -1,13 +1,13 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import { isError, SwarmError } from "../domain/errors.ts";
-import type { ContainerRecord } from "../domain/generated/swarm-state.ts";
-import { workerSlug } from "../domain/slug.ts";
-import { recordWithStatus, requireRecord, type SwarmState } from "../domain/swarm-state.ts";
-import { findPendingCommands, type OwnerCommand, stateWithoutOwnerCommand } from "../domain/wishes.ts";
+import type { ContainerRecord } from "../contract/swarm-state.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { recordWithStatus, requireRecord, type SwarmState } from "../state/rules/swarm-state.ts";
+import { findPendingCommands, type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/wishes.ts";
+import { workerSlug } from "../text/slug.ts";
 import type { OwnerLoopState } from "./own-swarm.ts";
-import { retryWorkers } from "./retry-workers.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
-import { unpauseWorker } from "./unpause-worker.ts";
+import { retryWorkers } from "./worker/retry-workers.ts";
+import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
+import { unpauseWorker } from "./worker/unpause-worker.ts";
 
 /** The time in milliseconds within which agents must end by themselves after a stop command. */
 const stopGraceMs = 10_000;

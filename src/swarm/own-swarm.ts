@@ -1,20 +1,20 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import { SwarmError } from "../domain/errors.ts";
-import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
+import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { recordWithStatus } from "../state/rules/swarm-state.ts";
 import {
   chooseMaxParallelWorkers,
   type HostCapacity,
   isParallelismLimitedByOtherSandboxes,
-} from "../domain/parallel-workers.ts";
-import type { RetryPolicy } from "../domain/retry-policy.ts";
-import { workerSlug } from "../domain/slug.ts";
-import { recordWithStatus } from "../domain/swarm-state.ts";
-import type { OwnerServices, UnpreparedWorker } from "./equip-worker.ts";
-import { superviseWorker, type WorkerHandle } from "./keep-worker.ts";
+} from "../tasks/rules/parallel-workers.ts";
+import { workerSlug } from "../text/slug.ts";
 import { notifyWhenNextPauseEnds, pauseWorkerIfRateLimited, unpauseDueWorkers } from "./model-pauses.ts";
 import { applyOwnerCommands } from "./obey-wishes.ts";
-import type { HaltRequest } from "./run-worker.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { OwnerServices, UnpreparedWorker } from "./worker/equip-worker.ts";
+import { superviseWorker, type WorkerHandle } from "./worker/keep-worker.ts";
+import type { RetryPolicy } from "./worker/rules/retry-policy.ts";
+import type { HaltRequest } from "./worker/run-worker.ts";
+import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
 
 export interface OwnerOptions {
   /**

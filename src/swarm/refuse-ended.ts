@@ -1,6 +1,6 @@
-import { SwarmError } from "../domain/errors.ts";
-import { workerSlug } from "../domain/slug.ts";
-import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { haveAllWorkersEnded, type SwarmState } from "../state/rules/swarm-state.ts";
+import { workerSlug } from "../text/slug.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import { SwarmError } from "../domain/errors.ts";
-import { haveAllWorkersEnded, type SwarmState } from "../domain/swarm-state.ts";
+import { SwarmError } from "../errors/errors.ts";
+import { haveAllWorkersEnded, type SwarmState } from "../state/rules/swarm-state.ts";
 import type { PlannedWork } from "./begin-swarm.ts";
 
 /**

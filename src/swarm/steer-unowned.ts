@@ -1,9 +1,9 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import { isError } from "../domain/errors.ts";
-import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { recordWithStatus, stateWithReplacedRecord } from "../domain/swarm-state.ts";
-import type { Containers } from "../ports/containers.ts";
-import type { StateStore } from "../ports/state-store.ts";
+import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
+import type { Containers } from "../engine/containers.ts";
+import { isError } from "../errors/errors.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { recordWithStatus, stateWithReplacedRecord } from "../state/rules/swarm-state.ts";
+import type { StateStore } from "../state/state-store-port.ts";
 
 export type SteeringCommand = "stop" | "pause" | "unpause";
 

@@ -1,8 +1,8 @@
-import { isTerminalStatus } from "../domain/container-status.ts";
-import type { ContainerRecord, SwarmState } from "../domain/generated/swarm-state.ts";
-import { workerSlug } from "../domain/slug.ts";
-import type { Lock } from "../ports/lock.ts";
-import type { StateStore } from "../ports/state-store.ts";
+import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
+import type { Lock } from "../machine/lock.ts";
+import { isTerminalStatus } from "../state/rules/container-status.ts";
+import type { StateStore } from "../state/state-store-port.ts";
+import { workerSlug } from "../text/slug.ts";
 
 export interface WaitDeps {
   readonly store: Pick<StateStore, "read">;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { AcpMessage, StoryProgress, TaskRequestPayload } from "../../src/domain/generated/acp.ts";
-import type { UserStory } from "../../src/domain/generated/tasks.ts";
-import { openEngine } from "../fakes/engine-at.ts";
-import { git } from "../fakes/repository.ts";
-import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
+import type { AcpMessage, StoryProgress, TaskRequestPayload } from "../../src/contract/acp.ts";
+import type { UserStory } from "../../src/contract/tasks.ts";
+import { openEngine } from "../fakes/engine/engine-at.ts";
+import { git } from "../fakes/git/repository.ts";
+import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/swarm/worker.ts";
 import type { Scenarios } from "../stand-ins/scenarios.ts";
 import { ensureAgentImage } from "./image.ts";
 import { standInEnv, standInFiles, startStandIn } from "./stand-in.ts";

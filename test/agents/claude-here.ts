@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { agentPackages } from "../../src/domain/base-image.ts";
+import { agentPackages } from "../../src/engine/rules/base-image.ts";
 import type { SeenRequest } from "../stand-ins/model-api.ts";
 import type { Scenarios } from "../stand-ins/scenarios.ts";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { imageSources } from "../../src/host/image-sources.ts";
-import { type EnsuredImage, ensureBaseImage } from "../../src/image/ensure-base-image.ts";
-import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { adapterFile, openEngine } from "../fakes/engine-at.ts";
+import { type EnsuredImage, ensureBaseImage } from "../../src/images/ensure-base-image.ts";
+import { imageSources } from "../../src/images/image-sources.ts";
+import { kernelLock } from "../../src/machine/kernel-lock.ts";
+import { adapterFile, openEngine } from "../fakes/engine/engine-at.ts";
 
 const imagesFolder = fileURLToPath(new URL("../../images", import.meta.url));
 

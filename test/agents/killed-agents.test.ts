@@ -1,8 +1,8 @@
 import { beforeAll, expect, inject, test } from "vitest";
-import type { AcpMessage } from "../../src/domain/generated/acp.ts";
-import { openEngine } from "../fakes/engine-at.ts";
+import type { AcpMessage } from "../../src/contract/acp.ts";
+import { openEngine } from "../fakes/engine/engine-at.ts";
 import { eventually } from "../fakes/eventually.ts";
-import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/worker.ts";
+import { fetchBundle, scripted, startWorker, story, type Worker } from "../fakes/swarm/worker.ts";
 import type { Scenarios, Step } from "../stand-ins/scenarios.ts";
 import { ensureAgentImage } from "./image.ts";
 import { standInEnv, standInFiles, startStandIn } from "./stand-in.ts";

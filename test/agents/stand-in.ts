@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packFiles } from "../../src/archive/pack-files.ts";
-import type { Containers } from "../../src/ports/containers.ts";
+import type { Containers } from "../../src/engine/containers.ts";
 import type { SeenRequest } from "../stand-ins/model-api.ts";
 import type { Scenarios } from "../stand-ins/scenarios.ts";
 

@@ -1,5 +1,5 @@
 import type { AgentActivity, AgentProgram, TurnSandbox, TurnUsage } from "../../adapter/agents/agent.ts";
-import type { ContainerExecution, Containers } from "../../src/ports/containers.ts";
+import type { ContainerExecution, Containers } from "../../src/engine/containers.ts";
 import { runIn } from "./stand-in.ts";
 
 export interface RealTools extends TurnSandbox {

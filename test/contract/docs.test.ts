@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test as plain } from "vitest";
-import { type ContainerStatus, canChangeStatus } from "../../src/domain/container-status.ts";
-import { errorCatalogue } from "../../src/domain/error-catalogue.ts";
-import { exitCodes } from "../../src/domain/exit-codes.ts";
-import { parseSettings, parseTaskFile } from "../../src/schema/read-document.ts";
+import { parseSettings, parseTaskFile } from "../../src/app/read-document.ts";
+import { errorCatalogue } from "../../src/errors/error-catalogue.ts";
+import { exitCodes } from "../../src/errors/exit-codes.ts";
+import { type ContainerStatus, canChangeStatus } from "../../src/state/rules/container-status.ts";
+import { swarm } from "../fakes/cli/swarm-command.ts";
 import { test, writeTask } from "../fakes/folders.ts";
-import { swarm } from "../fakes/swarm-command.ts";
-import { taskFileWith } from "../fakes/task-files.ts";
+import { taskFileWith } from "../fakes/tasks/task-files.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const pages = [

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test as plain, vi } from "vitest";
-import { isError } from "../../src/domain/errors.ts";
-import { buildBaseImage, createSandbox, openSandbox } from "../../src/library.ts";
+import { buildBaseImage, createSandbox, openSandbox } from "../../src/app/library.ts";
+import { isError } from "../../src/errors/errors.ts";
+import { checkLibraryCall } from "../../src/sandbox/check-call.ts";
 import { addArgumentChecks } from "../../src/sandbox/checked-sandbox.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
-import { checkLibraryCall } from "../../src/schema/check-call.ts";
 import { type Chance, chanceFrom } from "../fakes/chance.ts";
+import { listenOutside, redirectingEngine } from "../fakes/engine/redirecting-engine.ts";
 import { test } from "../fakes/folders.ts";
-import { listenOutside, redirectingEngine } from "../fakes/redirecting-engine.ts";
 
 type Values = Readonly<Record<string, readonly unknown[]>>;
 

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import { parse } from "yaml";
+import { swarm } from "../fakes/cli/swarm-command.ts";
 import { test } from "../fakes/folders.ts";
-import { swarm } from "../fakes/swarm-command.ts";
 
 const page = readFileSync(fileURLToPath(new URL("../../docs/nightly.md", import.meta.url)), "utf8");
 const block = (language: string): string =>

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { count } from "../counts.ts";
 
-const program = fileURLToPath(new URL("../fakes/hostile-process.ts", import.meta.url));
+const program = fileURLToPath(new URL("../fakes/protocol/hostile-process.ts", import.meta.url));
 const megabyte = 1024 * 1024;
 const timeout = 120_000;
 

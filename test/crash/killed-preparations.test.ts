@@ -1,11 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { UncommittedWorkSnapshotWriter } from "../../adapter/snapshots.ts";
-import { createWorkspaceReadyMarker } from "../../adapter/workspace-mark.ts";
-import { findProgram } from "../../src/host/engine-packages.ts";
+import { UncommittedWorkSnapshotWriter } from "../../adapter/workspace/snapshots.ts";
+import { createWorkspaceReadyMarker } from "../../adapter/workspace/workspace-mark.ts";
+import { findProgram } from "../../src/machine/engine-packages.ts";
 import { count } from "../counts.ts";
-import { test } from "../fakes/folders.ts";
 import {
   agentEnv,
   cutOffByHand,
@@ -16,7 +15,8 @@ import {
   prepareUntil,
   treeWanted,
   workspaceOf,
-} from "../fakes/preparation.ts";
+} from "../fakes/adapter/preparation.ts";
+import { test } from "../fakes/folders.ts";
 
 const isRoot = process.getuid?.() === 0;
 const hasStrace = (await findProgram("strace", process.env)) !== null;

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { findProcesses } from "../../src/host/processes.ts";
+import { findProcesses } from "../../src/machine/processes.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { test as base } from "../fakes/folders.ts";
 
-const program = fileURLToPath(new URL("../fakes/begin-run-process.ts", import.meta.url));
+const program = fileURLToPath(new URL("../fakes/sandbox/begin-run-process.ts", import.meta.url));
 
 // Only root may make namespaces.
 const test = base.skipIf(process.getuid?.() !== 0);

@@ -4,10 +4,10 @@ import { watch } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { removeTemporaryFiles, writeFileDurably } from "../../src/state/durable-write.ts";
+import { removeTemporaryFiles, writeFileDurably } from "../../src/machine/durable-write.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
-import { startProgram } from "../fakes/processes.ts";
+import { startProgram } from "../fakes/machine/processes.ts";
 
 const maxLifeMs = 25;
 
@@ -21,7 +21,7 @@ async function killWriters(
   let torn = 0;
   let leftBehind = 0;
   const killOne = async (atRandom: boolean): Promise<void> => {
-    const child = startProgram("write-process", file, how);
+    const child = startProgram("machine/write-process", file, how);
     if (child.stdout) await once(child.stdout, "data");
     if (atRandom) await delay(Math.random() * maxLifeMs);
     else await untilWriteBegins(file, folder);

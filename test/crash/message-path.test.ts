@@ -3,9 +3,9 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { count } from "../counts.ts";
-import type { MessagePath } from "../fakes/message-path.ts";
+import type { MessagePath } from "../fakes/protocol/message-path.ts";
 
-const program = fileURLToPath(new URL("../fakes/message-path-process.ts", import.meta.url));
+const program = fileURLToPath(new URL("../fakes/protocol/message-path-process.ts", import.meta.url));
 const MB = 1_000_000;
 
 test("10 000 messages a second go from journal to journal without growing memory on either side", async () => {

@@ -4,10 +4,10 @@ import { describe, expect } from "vitest";
 import { count } from "../counts.ts";
 import { eventually } from "../fakes/eventually.ts";
 import { test } from "../fakes/folders.ts";
-import { ended, startProgram } from "../fakes/processes.ts";
-import { swarmOf } from "../fakes/records.ts";
-import { stateAt } from "../fakes/state-at.ts";
-import { type UpdateOutcome, updateOutcome } from "../fakes/update-outcome.ts";
+import { ended, startProgram } from "../fakes/machine/processes.ts";
+import { swarmOf } from "../fakes/state/records.ts";
+import { stateAt } from "../fakes/state/state-at.ts";
+import { type UpdateOutcome, updateOutcome } from "../fakes/state/update-outcome.ts";
 
 /** Few: a writer that remembers wrongly goes wrong only if it is the next. */
 const writers = 2;
@@ -31,7 +31,7 @@ async function hitHolders(
   const alive = new Map<number, ChildProcess>();
   let over = false;
   const bear = (slot: number): void => {
-    const child = startProgram("update-process", folder, how, String(slot), "1000000");
+    const child = startProgram("state/update-process", folder, how, String(slot), "1000000");
     const { pid = 0 } = child;
     alive.set(pid, child);
     child.once("exit", () => {

@@ -4,13 +4,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import { stateWithNewRecord } from "../../src/domain/swarm-state.ts";
+import { stateWithNewRecord } from "../../src/state/rules/swarm-state.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
-import { ended, startProgram } from "../fakes/processes.ts";
-import { now, swarmOf, worker } from "../fakes/records.ts";
-import { stateAt } from "../fakes/state-at.ts";
-import { type UpdateOutcome, updateOutcome } from "../fakes/update-outcome.ts";
+import { ended, startProgram } from "../fakes/machine/processes.ts";
+import { now, swarmOf, worker } from "../fakes/state/records.ts";
+import { stateAt } from "../fakes/state/state-at.ts";
+import { type UpdateOutcome, updateOutcome } from "../fakes/state/update-outcome.ts";
 
 /** Whoever is paused inside its update holds up everybody else: a short run has short pauses, or it may do nothing else. */
 const pauseMs = Math.min(3_000, count.chaosMs / 20);
@@ -33,7 +33,7 @@ async function chaos(folder: string, how: string, forMs: number): Promise<Chaos>
   let over = false;
 
   const bear = (slot: number): void => {
-    const child = startProgram("update-process", folder, how, String(slot), "1000000");
+    const child = startProgram("state/update-process", folder, how, String(slot), "1000000");
     alive.add(child);
     child.once("exit", () => {
       alive.delete(child);
@@ -56,7 +56,7 @@ async function chaos(folder: string, how: string, forMs: number): Promise<Chaos>
   };
 
   // Node keeps what it compiled when a program ends by itself, which none of the others does; it lets them begin sooner.
-  await ended(startProgram("update-process", folder, how, "1", "1"));
+  await ended(startProgram("state/update-process", folder, how, "1", "1"));
   for (let slot = 1; slot <= writers; slot += 1) bear(slot);
   for (const end = performance.now() + forMs; performance.now() < end; await delay(blowEveryMs)) {
     const candidates = [...alive].filter((child) => !paused.has(child));
@@ -105,7 +105,7 @@ describe(`writers killed and paused for ${count.chaosMs / 1000} s`, () => {
     const { store } = stateAt(folder);
     await store.create(swarmOf(1));
     for (let round = 0; round < 5; round += 1) {
-      const child = startProgram("update-process", folder, "kernel", "1", "1000000");
+      const child = startProgram("state/update-process", folder, "kernel", "1", "1000000");
       const { revision } = await store.read();
       while ((await store.read()).revision < revision + 20) await delay(5);
       const gone = once(child, "exit");
@@ -127,11 +127,11 @@ describe("a writer that is stopped in its update for longer than a lock may be s
   async function stoppedIn(where: string, folder: string, how: string, next = how): Promise<UpdateOutcome> {
     await stateAt(folder).store.create(swarmOf(1));
     const gate = join(folder, "gate");
-    const first = startProgram("update-process", folder, how, "1", "1", gate, where);
+    const first = startProgram("state/update-process", folder, how, "1", "1", gate, where);
     if (first.stdout) await once(first.stdout, "data");
     first.kill("SIGSTOP");
 
-    const second = startProgram("update-process", folder, next, "1", "1");
+    const second = startProgram("state/update-process", folder, next, "1", "1");
     // With a kernel lock the second waits for as long as the first is inside.
     if (how !== "kernel") await ended(second);
     writeFileSync(gate, "");

@@ -1,10 +1,10 @@
 import { describe, expect } from "vitest";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
-import { ended, startProgram } from "../fakes/processes.ts";
-import { swarmOf } from "../fakes/records.ts";
-import { stateAt } from "../fakes/state-at.ts";
-import { updateOutcome } from "../fakes/update-outcome.ts";
+import { ended, startProgram } from "../fakes/machine/processes.ts";
+import { swarmOf } from "../fakes/state/records.ts";
+import { stateAt } from "../fakes/state/state-at.ts";
+import { updateOutcome } from "../fakes/state/update-outcome.ts";
 
 async function updateTogether(
   folder: string,
@@ -14,7 +14,7 @@ async function updateTogether(
 ): Promise<void> {
   await stateAt(folder).store.create(swarmOf(processes));
   const children = Array.from({ length: processes }, (_, index) =>
-    startProgram("update-process", folder, how, String(index + 1), String(updates)),
+    startProgram("state/update-process", folder, how, String(index + 1), String(updates)),
   );
   const codes = await Promise.all(children.map(ended));
   expect(codes).toEqual(Array(processes).fill(0));

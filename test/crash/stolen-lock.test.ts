@@ -2,15 +2,15 @@ import { mkdirSync, readFileSync, renameSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
-import { SwarmError } from "../../src/domain/errors.ts";
-import { stateWithNewRecord } from "../../src/domain/swarm-state.ts";
-import type { Lock } from "../../src/ports/lock.ts";
+import { SwarmError } from "../../src/errors/errors.ts";
+import type { Lock } from "../../src/machine/lock.ts";
+import { stateWithNewRecord } from "../../src/state/rules/swarm-state.ts";
 import { stateStore } from "../../src/state/state-store.ts";
 import { count } from "../counts.ts";
 import { test } from "../fakes/folders.ts";
-import { now, swarmOf, worker } from "../fakes/records.ts";
-import { write } from "../fakes/repository.ts";
-import { stateAt } from "../fakes/state-at.ts";
+import { write } from "../fakes/git/repository.ts";
+import { now, swarmOf, worker } from "../fakes/state/records.ts";
+import { stateAt } from "../fakes/state/state-at.ts";
 
 /** Which writer a file operation is of, and what it waits for before it. */
 const writers = await vi.hoisted(async () => {

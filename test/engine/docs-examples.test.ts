@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, inject, test as plain } from "vitest";
-import { labels } from "../../src/ports/engine.ts";
-import { dockerAt } from "../fakes/engine-at.ts";
+import { labels } from "../../src/engine/engine.ts";
+import { type Finished, swarm } from "../fakes/cli/swarm-command.ts";
+import { dockerAt } from "../fakes/engine/engine-at.ts";
 import { test } from "../fakes/folders.ts";
-import { write } from "../fakes/repository.ts";
-import { type Finished, swarm } from "../fakes/swarm-command.ts";
+import { write } from "../fakes/git/repository.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const endpoint = inject("endpoint");

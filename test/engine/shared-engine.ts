@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import Docker from "dockerode";
 import type { TestProject } from "vitest/node";
 import writeFileAtomic from "write-file-atomic";
-import { baseImage } from "../../src/domain/base-image.ts";
-import { imageSources } from "../../src/host/image-sources.ts";
-import { ensureBaseImage } from "../../src/image/ensure-base-image.ts";
-import { labels } from "../../src/ports/engine.ts";
-import { kernelLock } from "../../src/state/kernel-lock.ts";
-import { answers, engineAt, openEngine, startEngine } from "../fakes/engine-at.ts";
+import { labels } from "../../src/engine/engine.ts";
+import { baseImage } from "../../src/engine/rules/base-image.ts";
+import { ensureBaseImage } from "../../src/images/ensure-base-image.ts";
+import { imageSources } from "../../src/images/image-sources.ts";
+import { kernelLock } from "../../src/machine/kernel-lock.ts";
+import { answers, engineAt, openEngine, startEngine } from "../fakes/engine/engine-at.ts";
 import { testLabel } from "../fakes/test-label.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

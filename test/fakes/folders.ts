@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, type TestAPI } from "vitest";
-import { git, write } from "./repository.ts";
+import { git, write } from "./git/repository.ts";
 
 /** Tests with a real folder of their own, gone afterwards. */
 export const test: TestAPI<{ folder: string; repository: string }> = base.extend<{

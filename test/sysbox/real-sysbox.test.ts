@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { judgeRuntimeIsolation } from "../../src/domain/isolation.ts";
-import { openEngine } from "../fakes/engine-at.ts";
+import { judgeRuntimeIsolation } from "../../src/engine/rules/isolation.ts";
+import { openEngine } from "../fakes/engine/engine-at.ts";
 import { test } from "../fakes/folders.ts";
 
 /** For people who have it: `npm run test:sysbox` measures the engine that DOCKER_HOST or the default socket names. */

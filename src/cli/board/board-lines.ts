@@ -1,4 +1,4 @@
-import { formatCount } from "../../domain/count-of.ts";
+import { formatCount } from "../../text/count-of.ts";
 import { displayWidth, truncateToWidth } from "./text-width.ts";
 import {
   computeColumnLayout,

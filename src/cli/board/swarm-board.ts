@@ -1,9 +1,9 @@
-import type { AdapterMessage } from "../../domain/acp-messages.ts";
-import { sanitizeText } from "../../domain/clean-text.ts";
-import type { SwarmState } from "../../domain/swarm-state.ts";
-import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
-import { toJsonLine } from "../to-json.ts";
-import { describeOwnerEvent, describeWorkerMessage } from "../worker-news.ts";
+import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
+import type { SwarmState } from "../../state/rules/swarm-state.ts";
+import type { SwarmEvent } from "../../swarm/worker/swarm-deps.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { toJsonLine } from "../render/to-json.ts";
+import { describeOwnerEvent, describeWorkerMessage } from "../render/worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
 import { displayWidth, toAscii, truncateMiddleToWidth, truncateToWidth } from "./text-width.ts";
 import { type BoardStatus, hasWorkerViewEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
 

@@ -1,10 +1,10 @@
-import type { AdapterMessage } from "../../domain/acp-messages.ts";
-import { isTerminalStatus } from "../../domain/container-status.ts";
-import { formatDuration } from "../../domain/duration.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { recordWithMessage } from "../../domain/worker-record.ts";
-import type { SwarmEvent } from "../../swarm/swarm-deps.ts";
+import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
+import { isTerminalStatus } from "../../state/rules/container-status.ts";
+import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
+import { recordWithMessage } from "../../state/rules/worker-record.ts";
+import type { SwarmEvent } from "../../swarm/worker/swarm-deps.ts";
+import { formatDuration } from "../../text/duration.ts";
+import { workerSlug } from "../../text/slug.ts";
 
 /**
  * A worker's status as the board shows it. The board has statuses that the worker's record in the state file

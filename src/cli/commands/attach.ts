@@ -1,7 +1,7 @@
-import { findWorkerByArgument } from "../../domain/choose-workers.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import { argumentAt, type CommandHandler } from "../command.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
+import { workerSlug } from "../../text/slug.ts";
+import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
 /** The number of existing log lines to show before new ones. */
 const last = 20;

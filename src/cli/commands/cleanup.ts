@@ -1,10 +1,10 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { CleanupDocument, KeptThing, RemovedThing } from "../../domain/generated/cleanup.ts";
-import { askForConfirmation } from "../agrees.ts";
-import { type CommandContext, type CommandHandler, variadicArgumentAt } from "../command.ts";
+import type { CleanupDocument, KeptThing, RemovedThing } from "../../contract/cleanup.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
 import type { CleanupRequest } from "../composition.ts";
+import { type CommandContext, type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
+import { askForConfirmation } from "../render/agrees.ts";
 
 export const cleanupCommand: CommandHandler = async (context, args, options) => {
   const request: CleanupRequest = {

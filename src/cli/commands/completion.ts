@@ -1,6 +1,6 @@
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import { argumentAt, type Command, type CommandHandler } from "../command.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { argumentAt, type Command, type CommandHandler } from "../flags/command.ts";
 
 /**
  * The words that shell completion offers after each command path. The key `""` is the path of `swarm` itself,

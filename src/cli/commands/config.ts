@@ -1,7 +1,7 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { ExplainedSetting } from "../../domain/settings.ts";
-import type { CommandHandler } from "../command.ts";
-import { alignTable } from "../table.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { ExplainedSetting } from "../../settings/rules/settings.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { alignTable } from "../render/table.ts";
 
 export const configExplainCommand: CommandHandler = async ({ swarm, output }) => {
   const settings = await swarm.explainSettings();

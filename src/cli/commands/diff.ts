@@ -1,8 +1,8 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { WorkDiff } from "../../domain/generated/work-diff.ts";
-import { argumentAt, type CommandHandler } from "../command.ts";
-import { lineGroups } from "../line-groups.ts";
+import type { WorkDiff } from "../../contract/work-diff.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { argumentAt, type CommandHandler } from "../flags/command.ts";
+import { lineGroups } from "../render/line-groups.ts";
 
 export const diffCommand: CommandHandler = async ({ swarm, output, signal }, args, { stat }) => {
   const found = await swarm.watch().diff(argumentAt(args, 0));

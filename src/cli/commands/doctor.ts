@@ -1,8 +1,8 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { DoctorReport } from "../../domain/generated/doctor.ts";
+import type { DoctorReport } from "../../contract/doctor.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
 import { askToInstallPackages } from "../ask-to-install.ts";
-import type { CommandHandler } from "../command.ts";
+import type { CommandHandler } from "../flags/command.ts";
 
 export const doctorCommand: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
   const examine = (): Promise<DoctorReport> =>

@@ -1,8 +1,8 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { PrivateEngineStatus } from "../../ports/private-engine.ts";
+import type { PrivateEngineStatus } from "../../engine/private-engine.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
 import { askToInstallPackages } from "../ask-to-install.ts";
-import type { CommandHandler } from "../command.ts";
-import { alignTable } from "../table.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { alignTable } from "../render/table.ts";
 
 export const engineStartCommand: CommandHandler = async (
   { swarm, output, signal },

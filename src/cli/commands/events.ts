@@ -1,10 +1,10 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { type EventKind, eventKinds } from "../../domain/event-filter.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { KeptEvent } from "../../domain/generated/event.ts";
-import type { CommandHandler } from "../command.ts";
-import { describeEventFacts } from "../event-words.ts";
+import type { KeptEvent } from "../../contract/event.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { type EventKind, eventKinds } from "../../events/rules/event-filter.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { describeEventFacts } from "../render/event-words.ts";
 
 export const eventsCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const follow = options["follow"] === true;

@@ -1,10 +1,10 @@
-import { judgeAgentCommand } from "../../domain/approve-command.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { ContainerRecord } from "../../domain/generated/swarm-state.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import { formatEndLine } from "../../domain/swarm-line.ts";
-import { argumentAt, type CommandHandler } from "../command.ts";
+import { judgeAgentCommand } from "../../claude-code/rules/approve-command.ts";
+import { formatEndLine } from "../../claude-code/rules/swarm-line.ts";
+import type { ContainerRecord } from "../../contract/swarm-state.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { workerSlug } from "../../text/slug.ts";
+import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
 const orphanLookMs = 2_000;

@@ -1,9 +1,9 @@
-import { formatCount } from "../../domain/count-of.ts";
-import { formatBytes, formatDuration } from "../../domain/duration.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { ImageBuildEvent } from "../../ports/images.ts";
-import type { CommandHandler, CommandOptions } from "../command.ts";
-import { alignTable } from "../table.ts";
+import type { ImageBuildEvent } from "../../engine/images.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { formatCount } from "../../text/count-of.ts";
+import { formatBytes, formatDuration } from "../../text/duration.ts";
+import type { CommandHandler, CommandOptions } from "../flags/command.ts";
+import { alignTable } from "../render/table.ts";
 
 export const imageBuildCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const images = await swarm.images();

@@ -1,6 +1,6 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { CommandHandler } from "../command.ts";
-import { alignTable } from "../table.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { alignTable } from "../render/table.ts";
 
 export const initCommand: CommandHandler = async ({ swarm, output }) => {
   const files = await swarm.init();

@@ -1,14 +1,14 @@
-import { findWorkerByArgument } from "../../domain/choose-workers.ts";
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { isTerminalStatus } from "../../domain/container-status.ts";
-import { describeDeniedRequest } from "../../domain/denied-words.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { findWaitingReason } from "../../domain/why-waiting.ts";
-import { argumentAt, type CommandContext, type CommandHandler } from "../command.ts";
-import { renderJournalMessage, storyIdOfMessage } from "../journal-lines.ts";
+import { describeDeniedRequest } from "../../egress/denied-words.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
+import { isTerminalStatus } from "../../state/rules/container-status.ts";
+import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
+import { findWaitingReason } from "../../state/rules/why-waiting.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { workerSlug } from "../../text/slug.ts";
+import { argumentAt, type CommandContext, type CommandHandler } from "../flags/command.ts";
+import { renderJournalMessage, storyIdOfMessage } from "../render/journal-lines.ts";
 
 export const logsCommand: CommandHandler = async (context, args, options) => {
   const { swarm, output, signal } = context;

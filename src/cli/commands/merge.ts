@@ -1,11 +1,15 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { MergedWorker, MergeReport } from "../../domain/generated/merge.ts";
-import { describeMergeOutcome, formatFileList, hasCheckFailedOnBase } from "../../domain/merge-words.ts";
-import { type CommandHandler, variadicArgumentAt } from "../command.ts";
+import type { MergedWorker, MergeReport } from "../../contract/merge.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import {
+  describeMergeOutcome,
+  formatFileList,
+  hasCheckFailedOnBase,
+} from "../../swarm/merge/rules/merge-words.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
 import type { MergeRequest } from "../composition.ts";
-import { alignTable } from "../table.ts";
+import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
+import { alignTable } from "../render/table.ts";
 
 export const mergeCommand: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
   const request: MergeRequest = {

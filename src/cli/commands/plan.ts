@@ -1,11 +1,11 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { formatCount } from "../../domain/count-of.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { SwarmPlan } from "../../domain/plan.ts";
-import { type CommandHandler, variadicArgumentAt } from "../command.ts";
-import type { TextFormatter } from "../output.ts";
-import { planAccessLines } from "../plan-notes.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { SwarmPlan } from "../../tasks/rules/plan.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { formatCount } from "../../text/count-of.ts";
+import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
+import type { TextFormatter } from "../render/output.ts";
+import { planAccessLines } from "../render/plan-notes.ts";
 
 export const planCommand: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
   if (all && variadicArgumentAt(args, 0).length > 0)

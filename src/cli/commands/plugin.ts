@@ -1,7 +1,7 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { PluginReport } from "../../ports/claude-code.ts";
-import type { CommandHandler } from "../command.ts";
+import type { PluginReport } from "../../claude-code/claude-code.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import type { CommandHandler } from "../flags/command.ts";
 
 export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
   const folder = await swarm.plugin().path();

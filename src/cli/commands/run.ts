@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import type { CreatedTask, NewTaskChecks } from "../../swarm/make-task.ts";
-import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import type { CreatedTask, NewTaskChecks } from "../../tasks/make-task.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
 import { startCommand } from "./start.ts";
 
 /** Handles `swarm run PROMPT`: writes a task file for the prompt, and runs it as `swarm start` does. */

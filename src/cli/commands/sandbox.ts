@@ -1,18 +1,23 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { formatBytes, formatDuration } from "../../domain/duration.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { SandboxRecord } from "../../domain/generated/sandbox-run.ts";
-import type { SandboxSummary } from "../../domain/generated/sandbox-summary.ts";
-import { argumentAt, type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
-import { suggestNextSandboxCommand } from "../next-sandbox-step.ts";
-import type { Output } from "../output.ts";
+import type { SandboxRecord } from "../../contract/sandbox-run.ts";
+import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { formatBytes, formatDuration } from "../../text/duration.ts";
+import {
+  argumentAt,
+  type CommandHandler,
+  type CommandOptions,
+  variadicArgumentAt,
+} from "../flags/command.ts";
 import {
   passThroughExitCodeForError,
   passThroughExitCodes,
   withPassThroughExitCodes,
 } from "../passing-through.ts";
-import { alignTable } from "../table.ts";
+import { suggestNextSandboxCommand } from "../render/next-sandbox-step.ts";
+import type { Output } from "../render/output.ts";
+import { alignTable } from "../render/table.ts";
 
 export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const sandboxes = await swarm.sandboxes();

@@ -1,13 +1,13 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import { isWeekdayList, parseTimeOfDay } from "../../domain/night-schedule.ts";
-import { askForConfirmation } from "../agrees.ts";
-import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../command.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { isWeekdayList, parseTimeOfDay } from "../../swarm/schedule/rules/night-schedule.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
+import { parseFlags } from "../flags/parse-flags.ts";
+import { settingsFromFlags } from "../flags/setting-flags.ts";
+import { startCommandFlags } from "../flags/start-flags.ts";
 import { parseUnattendedOptions } from "../night.ts";
-import { parseFlags } from "../parse-flags.ts";
-import { settingsFromFlags } from "../setting-flags.ts";
-import { startCommandFlags } from "../start-flags.ts";
+import { askForConfirmation } from "../render/agrees.ts";
 import { parseOwnerRequest } from "./start.ts";
 
 const maxLength = 1_000;

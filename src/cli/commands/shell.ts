@@ -1,8 +1,13 @@
-import { findWorkerByArgument } from "../../domain/choose-workers.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import type { ContainerRecord } from "../../domain/swarm-state.ts";
-import { argumentAt, type CommandContext, type CommandHandler, variadicArgumentAt } from "../command.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
+import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
+import { workerSlug } from "../../text/slug.ts";
+import {
+  argumentAt,
+  type CommandContext,
+  type CommandHandler,
+  variadicArgumentAt,
+} from "../flags/command.ts";
 import { withPassThroughExitCodes } from "../passing-through.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 

@@ -1,20 +1,20 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { NoticeReason } from "../../domain/notice.ts";
-import { workerSlug } from "../../domain/slug.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { NoticeReason } from "../../swarm/report/rules/notice.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { workerSlug } from "../../text/slug.ts";
 import { reportSwarmEnd, runWithProgress, type WorkerNeedingAttention } from "../carry-out.ts";
 import { chooseTasks, findNamedTaskFiles } from "../choose-tasks.ts";
+import type { OwnerRequest, StartSwarmRequest, StartSwarmResult } from "../composition.ts";
+import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
 import {
   type CommandContext,
   type CommandHandler,
   type CommandOptions,
   variadicArgumentAt,
-} from "../command.ts";
-import type { OwnerRequest, StartSwarmRequest, StartSwarmResult } from "../composition.ts";
-import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
+} from "../flags/command.ts";
 import { parseUnattendedOptions, type UnattendedOptions } from "../night.ts";
-import { explainNothingToRun } from "../nothing-to-run.ts";
+import { explainNothingToRun } from "../render/nothing-to-run.ts";
 
 export const startCommand: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;

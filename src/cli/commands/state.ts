@@ -1,14 +1,14 @@
-import { findBranchProblem } from "../../domain/branch-name.ts";
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { type ContainerStatus, containerStatuses } from "../../domain/container-status.ts";
-import { formatCount } from "../../domain/count-of.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { StoryProgress } from "../../domain/generated/swarm-state.ts";
-import type { RecordChange } from "../../domain/swarm-state.ts";
-import { argumentAt, type CommandHandler, type CommandOptions } from "../command.ts";
-import { describeRecordCorrection } from "../describe-correction.ts";
-import { toJson } from "../to-json.ts";
+import type { StoryProgress } from "../../contract/swarm-state.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { findBranchProblem } from "../../git/rules/branch-name.ts";
+import { type ContainerStatus, containerStatuses } from "../../state/rules/container-status.ts";
+import type { RecordChange } from "../../state/rules/swarm-state.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { formatCount } from "../../text/count-of.ts";
+import { argumentAt, type CommandHandler, type CommandOptions } from "../flags/command.ts";
+import { describeRecordCorrection } from "../render/describe-correction.ts";
+import { toJson } from "../render/to-json.ts";
 
 export const stateInitCommand: CommandHandler = async ({ swarm, output }, _args, { force }) => {
   const state = await swarm.initState({ force: force === true });

@@ -1,15 +1,15 @@
-import { SwarmError } from "../../domain/errors.ts";
-import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
-import { swarmExitCode } from "../../domain/swarm-exit.ts";
-import type { SwarmStatus } from "../../domain/swarm-status.ts";
-import type { CommandHandler } from "../command.ts";
-import { statusDocument, statusLines, suggestNextCommand } from "../status-lines.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { type ExitCode, exitCodes } from "../../errors/exit-codes.ts";
+import { swarmExitCode } from "../../state/rules/swarm-exit.ts";
+import type { SwarmStatus } from "../../state/rules/swarm-status.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { statusDocument, statusLines, suggestNextCommand } from "../render/status-lines.ts";
 
 export const statusCommand: CommandHandler = async (context, _args, { watch, exitStatus }) => {
   const { output, swarm } = context;
   const upkeep = swarm.upkeep();
   const found = watch
-    ? await (await import("../watch-status.ts")).watchStatus(context, upkeep)
+    ? await (await import("../render/watch-status.ts")).watchStatus(context, upkeep)
     : await upkeep.status();
   if (!found && exitStatus) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
   if (!watch || !found) {

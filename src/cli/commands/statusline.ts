@@ -1,5 +1,5 @@
-import { SwarmError } from "../../domain/errors.ts";
-import type { CommandHandler } from "../command.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import type { CommandHandler } from "../flags/command.ts";
 
 /** Throws a USAGE error. `quick-answers.ts` has already handled the valid forms of `swarm statusline`. */
 export const statuslineCommand: CommandHandler = async () => {

@@ -1,7 +1,7 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
 import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
-import { type CommandHandler, variadicArgumentAt } from "../command.ts";
-import { workerResultLines } from "../result-lines.ts";
+import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
+import { workerResultLines } from "../render/result-lines.ts";
 
 /**
  * Makes the handler of a command that controls running workers, such as `swarm stop`. The handler sends the

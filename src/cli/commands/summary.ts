@@ -1,16 +1,16 @@
-import { SwarmError } from "../../domain/errors.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { CommandHandler } from "../command.ts";
-import { summaryLines } from "../summary-lines.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { summaryLines } from "../render/summary-lines.ts";
 
 export const summaryCommand: CommandHandler = async ({ swarm, output }, _args, { markdown, html }) => {
   if ([markdown, html, output.json].filter(Boolean).length > 1)
     throw new SwarmError("USAGE", { message: "--markdown, --html and --json exclude each other" });
   const found = await swarm.watch().summary();
   const page = markdown
-    ? (await import("../../domain/summary-markdown.ts")).summaryMarkdown(found)
+    ? (await import("../../swarm/report/rules/summary-markdown.ts")).summaryMarkdown(found)
     : html
-      ? (await import("../../domain/summary-html.ts")).summaryHtml(found)
+      ? (await import("../../swarm/report/rules/summary-html.ts")).summaryHtml(found)
       : null;
   output.result(found, () => (page === null ? summaryLines(found) : page.trimEnd().split("\n")));
   for (const command of found.next) output.next(`\`${command}\``);

@@ -1,7 +1,7 @@
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { exitCodes } from "../../domain/exit-codes.ts";
-import { askForConfirmation } from "../agrees.ts";
-import type { CommandHandler } from "../command.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import type { CommandHandler } from "../flags/command.ts";
+import { askForConfirmation } from "../render/agrees.ts";
 
 export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
   const files = await swarm.findFilesToTrust();

@@ -1,5 +1,5 @@
-import { exitCodes } from "../../domain/exit-codes.ts";
-import type { CommandHandler } from "../command.ts";
+import { exitCodes } from "../../errors/exit-codes.ts";
+import type { CommandHandler } from "../flags/command.ts";
 import { version } from "../version.ts";
 
 export const versionCommand: CommandHandler = async ({ output }) => {

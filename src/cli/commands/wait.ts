@@ -1,16 +1,16 @@
-import { findWorkersByArguments } from "../../domain/choose-workers.ts";
-import { sanitizeText } from "../../domain/clean-text.ts";
-import { formatCount } from "../../domain/count-of.ts";
-import { parseDurationMs } from "../../domain/duration.ts";
-import { SwarmError } from "../../domain/errors.ts";
-import { type ExitCode, exitCodes } from "../../domain/exit-codes.ts";
-import { workerSlug } from "../../domain/slug.ts";
-import type { ContainerRecord } from "../../domain/swarm-state.ts";
+import { SwarmError } from "../../errors/errors.ts";
+import { type ExitCode, exitCodes } from "../../errors/exit-codes.ts";
+import { findWorkersByArguments } from "../../state/rules/choose-workers.ts";
+import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
 import type { WaitResult } from "../../swarm/wait-for-workers.ts";
-import { type CommandHandler, variadicArgumentAt } from "../command.ts";
-import type { Output } from "../output.ts";
-import { workerResultLines } from "../result-lines.ts";
-import { exitCodeAndNextCommand } from "../swarm-outcome.ts";
+import { sanitizeText } from "../../text/clean-text.ts";
+import { formatCount } from "../../text/count-of.ts";
+import { parseDurationMs } from "../../text/duration.ts";
+import { workerSlug } from "../../text/slug.ts";
+import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
+import type { Output } from "../render/output.ts";
+import { workerResultLines } from "../render/result-lines.ts";
+import { exitCodeAndNextCommand } from "../render/swarm-outcome.ts";
 
 const maxMs = 24 * 86_400_000;
 

@@ -1,0 +1,300 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { BoundedText } from "../../src/text/bounded-text.ts";
+import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./end-processes.ts";
+import { countOomKills } from "./out-of-memory.ts";
+import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
+
+/**
+ * The user and group IDs of the sandbox's unprivileged Linux user. This user runs the agents, the checks and
+ * git.
+ */
+const agentIds = { uid: 1000, gid: 1000 } as const;
+
+/**
+ * A shell script that runs a program with the lowest CPU priority. It also makes the program the first choice
+ * of the OOM killer, so that the adapter survives.
+ */
+const withLowPriority =
+  'echo 500 > /proc/self/oom_score_adj 2>/dev/null; cd "$1" || exit 126; shift; exec nice -n 19 "$@"';
+const setprivPath = "/usr/bin/setpriv";
+const userFlags: readonly string[] = [`--reuid=${agentIds.uid}`, `--regid=${agentIds.gid}`, "--clear-groups"];
+
+export interface AgentUserCommand {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
+/**
+ * Starts a program as the agent's Linux user, in a new process group. Switches to this user before it enters
+ * the work folder, because root may lack access to the agent's folders.
+ */
+export function startProgramAsAgentUser({ command, env, folder }: AgentUserCommand): ChildProcess & {
+  readonly stdin: NonNullable<ChildProcess["stdin"]>;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+} {
+  return spawn("/bin/sh", ["-c", withLowPriority, "sh", folder, ...command], {
+    ...agentIds,
+    cwd: "/",
+    env: { ...env },
+    detached: true,
+    stdio: "pipe",
+  });
+}
+
+export interface RunAsAgentResult extends EndedProgram {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunAsAgentOptions extends AgentUserCommand {
+  readonly input?: string | AsyncIterable<Uint8Array>;
+  /**
+   * The maximum number of characters to keep of stdout, and of stderr. If the output is longer, its middle is
+   * left out.
+   */
+  readonly maxOutputLength?: number;
+  /** Called with each chunk of the program's stdout. */
+  readonly onOutput?: (bytes: Buffer) => void;
+  /**
+   * Aborts when the program must end: with `TimeLimitReached` at the program's time limit, or with another
+   * reason when the adapter stops all work.
+   */
+  readonly deadline?: AbortSignal;
+  /**
+   * Whether to return as soon as the program exits, without waiting for processes that it started and that
+   * still hold its output pipes open.
+   */
+  readonly returnsOnExit?: boolean;
+}
+
+/**
+ * Runs a program as the agent's Linux user and waits until it ends. Kills the program's process group when
+ * `deadline` or `signal` aborts.
+ */
+export async function runProgramAsAgentUser(
+  run: RunAsAgentOptions,
+  signal?: AbortSignal,
+): Promise<RunAsAgentResult> {
+  const { input, maxOutputLength = 1_000_000, onOutput, deadline, returnsOnExit = false } = run;
+  // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
+  const killsBefore = countOomKills();
+  const child = startProgramAsAgentUser(run);
+  const exited = returnsOnExit ? waitForProgramEnd(child) : closeOf(child);
+  using until = killProcessGroupOnAbort(child, [deadline, signal]);
+  const stdout = new BoundedText(maxOutputLength);
+  const stderr = new BoundedText(maxOutputLength);
+  child.stdout.on("data", (bytes: Buffer) => {
+    stdout.add(bytes);
+    onOutput?.(bytes);
+  });
+  child.stderr.on("data", (bytes: Buffer) => {
+    stderr.add(bytes);
+  });
+  await feed(child, input);
+  const end = until.judge(await exited);
+  return {
+    end,
+    isOutOfMemory: (await countOomKills()) > (await killsBefore),
+    stdout: stdout.finish().text,
+    stderr: stderr.finish().text,
+  };
+}
+
+/**
+ * Kills a program's process group as soon as one of the given signals aborts. Disposal of the returned object
+ * removes the listeners.
+ */
+export function killProcessGroupOnAbort(
+  child: ChildProcess,
+  signals: readonly (AbortSignal | undefined)[],
+): Disposable & { judge(end: ProgramEnd): ProgramEnd } {
+  using stack = new DisposableStack();
+  let endedBy: AbortSignal | null = null;
+  for (const each of signals) {
+    if (!each) continue;
+    const end = (): void => {
+      endedBy ??= each;
+      signalProcessGroup(child.pid);
+    };
+    if (each.aborted) end();
+    else each.addEventListener("abort", end, { once: true });
+    stack.defer(() => each.removeEventListener("abort", end));
+  }
+  const listening = stack.move();
+  return {
+    // A program that exited by itself just before the abort has given a valid answer.
+    judge: (end) =>
+      end.kind === "killed" && endedBy !== null ? programEndForAbortReason(endedBy.reason) : end,
+    [Symbol.dispose]: () => listening.dispose(),
+  };
+}
+
+async function feed(child: ChildProcess, input: RunAsAgentOptions["input"]): Promise<void> {
+  const { stdin } = child;
+  if (!stdin) return;
+  // Ignores write errors: a program may end before it has read its input.
+  stdin.on("error", () => {});
+  if (input === undefined || typeof input === "string") {
+    stdin.end(input ?? "");
+    return;
+  }
+  for await (const bytes of input) {
+    if (stdin.destroyed) break;
+    if (!stdin.write(bytes)) await drained(stdin);
+  }
+  stdin.end();
+}
+
+function drained(stream: NodeJS.EventEmitter): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done);
+      stream.off("close", done);
+      resolve();
+    };
+    stream.once("drain", done);
+    stream.once("close", done);
+  });
+}
+
+/**
+ * The maximum time, in milliseconds, to wait for a program's output pipes to close after the program exits.
+ * Other processes may hold the pipes open.
+ */
+const pipeGraceMs = 200;
+
+/**
+ * Resolves with the exit code or the signal with which a program ended. Waits for the program's output pipes
+ * to close, but at most `pipeGraceMs` after its exit.
+ */
+export function waitForProgramEnd(child: ChildProcess): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(notBegun(error)));
+    child.once("exit", (code, signal) => {
+      const done = () => {
+        clearTimeout(timer);
+        resolve(endFrom(code, signal));
+      };
+      // If the event loop is late, the timer fires before pending reads; two `setImmediate` let these reads go first.
+      const timer = setTimeout(() => setImmediate(() => setImmediate(done)), pipeGraceMs);
+      child.once("close", done);
+    });
+  });
+}
+
+/**
+ * Resolves with the exit code or the signal with which a program ended, when the program has exited and its
+ * output pipes are closed.
+ */
+function closeOf(child: ChildProcess): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve(notBegun(error)));
+    child.once("close", (code: number | null, signal: NodeJS.Signals | null) =>
+      resolve(endFrom(code, signal)),
+    );
+  });
+}
+
+function endFrom(code: number | null, signal: NodeJS.Signals | null): ProgramEnd {
+  return code === null ? { kind: "killed", signal: signal ?? "SIGKILL" } : { kind: "exited", code };
+}
+
+function notBegun(error: Error): ProgramEnd {
+  return { kind: "not-begun", why: error.message };
+}
+
+/** Sends a signal to a process group. Does nothing if the group no longer exists. */
+export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+/** A process of the agent's Linux user, with its CPU time, threads and memory as read from `/proc`. */
+export interface AgentUserProcess {
+  readonly pid: number;
+  readonly rssBytes: number;
+  /** The CPU time that the process has used since its start, in milliseconds. */
+  readonly cpuMs: number;
+  readonly threads: number;
+}
+
+const tickMs = 10;
+const pageBytes = 4096;
+
+/** Finds all processes of the agent's Linux user, except zombies. */
+export async function findAgentProcesses(): Promise<AgentUserProcess[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));
+  return found.filter((each) => each !== null);
+}
+
+async function readProcess(pid: string): Promise<AgentUserProcess | null> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  if (!new RegExp(`^Uid:\\s+${agentIds.uid}\\s`, "m").test(status)) return null;
+  // Counts a zombie that has other threads: a process whose main thread has ended looks like a zombie while the others
+  // run.
+  if (/^State:\s+[ZX]/m.test(status) && (await readdir(`/proc/${pid}/task`)).length < 2) return null;
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // Splits after the last parenthesis: the process name in parentheses may itself contain spaces and parentheses.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return {
+    pid: Number(pid),
+    threads: Number(/^Threads:\s+(\d+)/m.exec(status)?.[1] ?? 1),
+    cpuMs: (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * tickMs,
+    rssBytes: Math.max(0, Number(fields[21] ?? 0)) * pageBytes,
+  };
+}
+
+/**
+ * The time limit of the first program that kills the agent's processes, in milliseconds. If that program is
+ * late, the adapter starts another with a longer limit.
+ */
+const killerMs = 500;
+const killEverything = `for _ in ${"x ".repeat(killSignalCount)}; do kill -s KILL -- -1; done`;
+
+/** Kills every process of the agent's Linux user. */
+export function killAgentProcesses(): Promise<void> {
+  return killAllProcessesOfUser({
+    startKiller,
+    findProcesses: findAgentProcesses,
+    killProcess: signalProcess,
+    killerMs,
+  });
+}
+
+/**
+ * Starts a program that kills all processes of the agent's Linux user. The program runs as that user, so it
+ * cannot kill other users' processes, but the agent's processes can stop it.
+ */
+function startKiller(): KillerProcess {
+  // `setpriv` changes the user after the exec. With Node's `uid` option, the agent could stop the child before its exec,
+  // which would block `spawn`.
+  const killer = spawn(setprivPath, [...userFlags, "/bin/sh", "-c", killEverything], {
+    cwd: "/",
+    env: {},
+    stdio: "ignore",
+  });
+  return { exited: waitForProgramEnd(killer), end: () => void killer.kill("SIGKILL") };
+}
+
+/** Sends SIGTERM to every process of the agent's Linux user. */
+export async function terminateAgentProcesses(): Promise<void> {
+  for (const { pid } of await findAgentProcesses()) signalProcess(pid, "SIGTERM");
+}
+
+/** Sends a signal to a process. Does nothing if the process no longer exists. */
+function signalProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import type { StartCommandTimeLimit } from "../workspace/git.ts";
+import type { PauseAwareClock } from "./work-clock.ts";
+
+/**
+ * Sets the time limits of the commands that the adapter runs. Each command has its own limit, and all
+ * commands end when the task stops.
+ */
+export class AdapterCommandTimeLimits {
+  readonly #clock: PauseAwareClock;
+  #until: AbortSignal;
+
+  constructor(clock: PauseAwareClock, until: AbortSignal) {
+    this.#clock = clock;
+    this.#until = until;
+  }
+
+  limit(ms: number): ReturnType<StartCommandTimeLimit> {
+    const own = this.#clock.after(ms);
+    return {
+      signal: AbortSignal.any([own.signal, this.#until]),
+      [Symbol.dispose]: () => own[Symbol.dispose](),
+    };
+  }
+
+  /**
+   * Lets the adapter run further commands after the task has stopped, but ends them all after `ms`
+   * milliseconds.
+   */
+  extend(ms: number): Disposable {
+    const last = this.#clock.after(ms);
+    this.#until = last.signal;
+    return last;
+  }
+}

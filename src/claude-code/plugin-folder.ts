@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Lock } from "../machine/lock.ts";
+
+const parts = [".claude-plugin", "commands", "hooks", "skills"];
+const lockWaitMs = 20_000;
+
+interface PluginFile {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+/**
+ * Writes swarm's plugin for Claude Code into a folder without other files, because Claude Code copies a
+ * plugin's whole folder. Leaves an up-to-date folder unchanged, so that running sessions are not disturbed.
+ */
+export async function writePluginFolder(
+  packageRoot: string,
+  { target, node, lock }: { readonly target: string; readonly node: string; readonly lock: Lock },
+): Promise<void> {
+  const files = [...(await filesOf(packageRoot)), programFile(packageRoot, node)];
+  const digest = digestOf(files);
+  const parent = dirname(target);
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  await using _held = await lock.acquire(lockWaitMs);
+  if ((await readFile(join(target, "digest"), "utf8").catch(() => "")) === digest) return;
+  for (const name of await readdir(parent))
+    if (/^plugin-(?:new|old)-/.test(name)) await rm(join(parent, name), { recursive: true, force: true });
+
+  const fresh = await mkdtemp(join(parent, "plugin-new-"));
+  for (const { path, content } of files) {
+    const file = join(fresh, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    // Set the modes whatever the umask and the installation have: only the user may write, and programs are
+    // executable.
+    await chmod(file, isProgram(path) ? 0o755 : 0o644);
+  }
+  await writeFile(join(fresh, "digest"), digest);
+  for (const folder of await foldersIn(fresh)) await chmod(folder, 0o755);
+  const old = await mkdtemp(join(parent, "plugin-old-"));
+  await rename(target, join(old, "plugin")).catch(forgiveMissing);
+  await rename(fresh, target);
+  await rm(old, { recursive: true, force: true });
+}
+
+/** Reads the version from the manifest of the plugin in a folder. */
+export async function pluginVersion(folder: string): Promise<string> {
+  const { version } = JSON.parse(await readFile(join(folder, ".claude-plugin", "plugin.json"), "utf8"));
+  return String(version);
+}
+
+async function filesOf(packageRoot: string): Promise<PluginFile[]> {
+  const found = await Promise.all(
+    parts.map(async (part) => {
+      const entries = await readdir(join(packageRoot, part), { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name).slice(packageRoot.length + 1));
+    }),
+  );
+  const paths = found.flat().sort();
+  return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(packageRoot, path)) })));
+}
+
+/**
+ * Returns the plugin's file `bin/swarm`, a script that starts this installation of swarm. The script names
+ * Node by its full path, because a project could put another Node on `PATH`.
+ */
+function programFile(packageRoot: string, node: string): PluginFile {
+  const main = quoted(join(packageRoot, "dist", "main.cjs"));
+  const text = [
+    "#!/bin/sh",
+    "# Starts the swarm program that installed this plugin.",
+    `[ -x ${quoted(node)} ] && exec ${quoted(node)} ${main} "$@"`,
+    `exec ${quoted(join(packageRoot, "bin", "swarm"))} "$@"`,
+    "",
+  ].join("\n");
+  return { path: "bin/swarm", content: Buffer.from(text) };
+}
+
+function digestOf(files: readonly PluginFile[]): string {
+  const hash = createHash("sha256");
+  for (const { path, content } of files) hash.update(`${path}\0${content.length}\0`).update(content);
+  return `${hash.digest("hex")}\n`;
+}
+
+function isProgram(path: string): boolean {
+  return path === "bin/swarm" || path.endsWith(".sh");
+}
+
+async function foldersIn(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return [
+    root,
+    ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name)),
+  ];
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function forgiveMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}

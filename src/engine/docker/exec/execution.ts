@@ -1,0 +1,38 @@
+import type { ContainerExecution, ExecSpec } from "../../containers.ts";
+import { demultiplex } from "./demultiplex.ts";
+import { type StartExecDeps, startExec } from "./start-exec.ts";
+
+/**
+ * Starts a program in a running container. One connection to the engine carries both the program's input and
+ * its output.
+ */
+export async function openContainerExecution(
+  deps: StartExecDeps,
+  { id, spec }: { readonly id: string; readonly spec: ExecSpec },
+  signal?: AbortSignal,
+): Promise<ContainerExecution> {
+  const started = await startExec(deps, { id, spec, terminal: false }, signal);
+  const { exec, socket, command } = started;
+  return {
+    id: exec.id,
+    write: started.write,
+
+    async endInput() {
+      if (!socket.destroyed) socket.end();
+    },
+
+    output: {
+      async *[Symbol.asyncIterator]() {
+        try {
+          yield* demultiplex(socket, command);
+        } catch (error) {
+          throw started.translated(error);
+        }
+        signal?.throwIfAborted();
+      },
+    },
+
+    exit: started.exit,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,52 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import writeFileAtomic from "write-file-atomic";
+import type { ProbeCache } from "./probe-cache.ts";
+import type { Probe } from "./rules/isolation.ts";
+
+interface KeptProbe {
+  readonly at: number;
+  readonly probe: unknown;
+}
+
+/**
+ * The maximum age in milliseconds of a stored test of a container runtime. A runtime can be replaced under
+ * the same name, and the engine does not report this.
+ */
+const maxMs = 24 * 60 * 60_000;
+
+/**
+ * Stores in a file the results of tests of container runtimes. If a result is missing or too old, the caller
+ * tests the runtime again.
+ */
+export function probeCache(
+  file: string,
+  {
+    parseProbe,
+    clock,
+  }: { readonly parseProbe: (text: string) => Promise<Probe>; readonly clock: () => Date },
+): ProbeCache {
+  const read = async (): Promise<Record<string, KeptProbe>> => {
+    try {
+      const kept = JSON.parse(await readFile(file, "utf8")) as Record<string, KeptProbe>;
+      const now = clock().getTime();
+      return Object.fromEntries(Object.entries(kept).filter(([, { at }]) => at <= now && now - at < maxMs));
+    } catch {
+      return {};
+    }
+  };
+  return {
+    async find(key) {
+      const kept = (await read())[key];
+      return kept ? parseProbe(JSON.stringify(kept.probe)).catch(() => null) : null;
+    },
+
+    async store(key, probe) {
+      const kept = { ...(await read()), [key]: { at: clock().getTime(), probe } };
+      // Ignore a failure to write the file: each run then measures again.
+      await mkdir(dirname(file), { recursive: true })
+        .then(() => writeFileAtomic(file, `${JSON.stringify(kept)}\n`))
+        .catch(() => {});
+    },
+  };
+}

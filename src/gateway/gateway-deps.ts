@@ -1,0 +1,103 @@
+import type { AgentSpec } from "../agents/agent-credentials.ts";
+import type { WorkerGatewayAccess } from "../agents/door-environment.ts";
+import type { EndpointPlan } from "../agents/model-endpoints.ts";
+import type { BudgetLimits, Mirror, ModelEndpoint, ModelPrice, RenewedLogin } from "../contract/gateway.ts";
+import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
+import type { Containers } from "../engine/containers.ts";
+import type { Networks, Volumes } from "../engine/networks.ts";
+import type { SwarmEvent, Worker } from "../swarm/worker/swarm-deps.ts";
+import type { WorkerTask } from "../tasks/rules/plan.ts";
+import type { GatewayConnection, GatewayListener } from "./gateway-line.ts";
+
+/**
+ * How workers reach the gateway: through a shared Unix socket, if the sandboxes have no network, or through a
+ * separate network for each sandbox.
+ */
+export type GatewayTransport = "socket" | "network";
+
+/**
+ * What swarm stores about the gateway of a swarm. The next owner needs the stored secret, because running
+ * workers keep their tokens.
+ */
+export interface GatewayRecord {
+  /** The secret from which the workers' tokens are derived. */
+  readonly secret: string;
+  readonly road: GatewayTransport | null;
+  /**
+   * The container runtime of the workers with which a probe found `road`. With another runtime, a new probe
+   * is needed.
+   */
+  readonly runtime?: string;
+}
+
+/**
+ * The budget of a worker, and the hosts and package registries that the worker may reach in addition to its
+ * models.
+ */
+export interface WorkerRights {
+  /** The names of the package registries that the worker may reach through the gateway. */
+  readonly mirrors: readonly string[];
+  readonly allow: readonly { readonly host: string; readonly port: number }[];
+  readonly budget: BudgetLimits;
+}
+
+/** The fields of a worker that decide its network access. */
+export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
+
+/** What the supervisor of a swarm's gateway needs from the rest of the program. */
+export interface GatewayDeps {
+  readonly swarmId: string;
+  readonly projectId: string;
+  readonly worktree: string;
+  readonly containers: Containers;
+  readonly networks: Networks;
+  readonly volumes: Volumes;
+  /** Returns the tag of the base image, which contains the gateway's program. */
+  readonly image: () => string;
+  /** The container runtime of the workers. */
+  readonly runtime: string;
+  /**
+   * The container runtime of the gateway. With this runtime, the engine must be able to connect a running
+   * container to a further network.
+   */
+  readonly ownRuntime: string;
+  readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
+  readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
+  readonly newSecret: () => string;
+  /** Returns a keyed hash of `text`, with `secret` as the key. */
+  readonly sign: (secret: string, text: string) => string;
+  readonly hash: (text: string) => string;
+  /** Plans which model endpoints the gateway needs for the given agents. */
+  readonly planEndpoints: (agents: readonly AgentSpec[]) => readonly EndpointPlan[];
+  /** Returns the planned endpoints with their secrets. Reads each secret only once. */
+  readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
+  readonly mirrors: () => Promise<readonly Mirror[]>;
+  readonly prices: readonly ModelPrice[];
+  /** The budget of all workers of the swarm together. */
+  readonly budget: BudgetLimits;
+  readonly rightsOf: (task: WorkerTask) => WorkerRights;
+  /** Returns the agent that the task file and the settings choose for a task. */
+  readonly agentOf: (task: WorkerTask) => AgentSpec;
+  /**
+   * Pauses a worker until the rate limit of its model ends. `until` is the time of that end, in milliseconds
+   * since 1970.
+   */
+  readonly pause: (name: string, until: number) => Promise<void>;
+  readonly environment: (agent: AgentSpec, access: WorkerGatewayAccess) => Readonly<Record<string, string>>;
+  /** Stores a login that the gateway renewed in the place that `reference` names. */
+  readonly storeLogin: (reference: string, login: RenewedLogin) => void;
+  /** The range of IP addresses from which workers' networks get their subnets. */
+  readonly range: string;
+  /** Returns the subnets that this machine already uses, so that swarm avoids them. */
+  readonly routes: () => Promise<readonly string[]>;
+  readonly read: () => Promise<SwarmState>;
+  /**
+   * Returns the workers for which an earlier owner has already created a container and stored a task request.
+   */
+  readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
+  readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
+  readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
+  readonly emit: (event: SwarmEvent) => void;
+  readonly clock: () => Date;
+  readonly signal: AbortSignal;
+}

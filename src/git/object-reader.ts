@@ -1,0 +1,112 @@
+import { SwarmError } from "../errors/errors.ts";
+import type { GitStartOptions } from "./start-git.ts";
+import { type InteractiveGit, startInteractiveGit } from "./talk-to-git.ts";
+
+export interface GitObjectFacts {
+  readonly id: string;
+  readonly type: string;
+  readonly bytes: number;
+}
+
+/**
+ * Reads many git objects through one git process, because starting a git process takes longer than a hundred
+ * reads.
+ */
+export interface GitObjectReader extends AsyncDisposable {
+  /**
+   * Returns the ID, type and size of each object, in the order of the names; null for each object that the
+   * repository does not have.
+   */
+  readFacts(names: readonly string[]): Promise<(GitObjectFacts | null)[]>;
+  /** Yields the content of each object, whatever its type and size. The caller must check the sizes first. */
+  readContents(ids: readonly string[]): AsyncGenerator<Buffer>;
+}
+
+/** The maximum number of requests to send to git before reading git's answers. */
+const maxPending = 500;
+
+/** Creates an object reader, which starts its git process at the first read. */
+export function createGitObjectReader(args: readonly string[], start: GitStartOptions): GitObjectReader {
+  let talk: InteractiveGit | undefined;
+  /**
+   * Resolves when the previous call of the reader has ended. Calls run one at a time, because git answers in
+   * the order of the requests.
+   */
+  let last: Promise<unknown> = Promise.resolve();
+
+  const ask = (command: "info" | "contents", names: readonly string[]): InteractiveGit => {
+    talk ??= startInteractiveGit([...args, "cat-file", "--batch-command"], start);
+    talk.write(names.map((name) => `${command} ${name}\n`).join(""));
+    return talk;
+  };
+
+  /**
+   * Waits until the previous call of the reader has ended. When the caller disposes the result, the next call
+   * can start.
+   */
+  const turn = async (): Promise<Disposable> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const before = last;
+    last = promise;
+    await before;
+    return { [Symbol.dispose]: resolve };
+  };
+
+  return {
+    async readFacts(names) {
+      using _turn = await turn();
+      const found: (GitObjectFacts | null)[] = [];
+      for (const some of slices(names)) {
+        const { line } = ask("info", some);
+        for (const _ of some) found.push(factsIn(await line()));
+      }
+      return found;
+    },
+
+    async *readContents(ids) {
+      using _turn = await turn();
+      for (const some of slices(ids)) {
+        const { line, bytes } = ask("contents", some);
+        let left = some.length;
+        try {
+          for (const id of some) {
+            const facts = factsIn(await line());
+            if (!facts)
+              throw new SwarmError("GIT_FAILED", {
+                command: "cat-file",
+                reason: `the git object ${id} is missing`,
+              });
+            const content = await bytes(facts.bytes);
+            await bytes("\n".length);
+            left -= 1;
+            yield content;
+          }
+        } finally {
+          // End git, because the next call would read the unread answers as its own.
+          if (left > 0) await end();
+        }
+      }
+    },
+
+    [Symbol.asyncDispose]: end,
+  };
+
+  async function end(): Promise<void> {
+    const ended = talk;
+    talk = undefined;
+    await ended?.end();
+  }
+}
+
+function* slices(names: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < names.length; at += maxPending) yield names.slice(at, at + maxPending);
+}
+
+/**
+ * Parses a line `<id> <type> <size>` that git prints about an object. Returns null for any other line,
+ * because git then has no such object.
+ */
+function factsIn(line: string): GitObjectFacts | null {
+  const [, id, type, bytes] = /^([0-9a-f]{40,64}) ([a-z]+) (\d+)$/.exec(line) ?? [];
+  return id === undefined || type === undefined ? null : { id, type, bytes: Number(bytes) };
+}

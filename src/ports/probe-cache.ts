@@ -1,7 +1,0 @@
-import type { Probe } from "../domain/isolation.ts";
-
-/** A cache of isolation measurements, so that swarm does not measure a runtime again for each new sandbox. */
-export interface ProbeCache {
-  find(key: string): Promise<Probe | null>;
-  store(key: string, probe: Probe): Promise<void>;
-}

@@ -1,0 +1,119 @@
+import { findAgentProblem } from "../agents/default-agent.ts";
+import { SwarmError } from "../errors/errors.ts";
+import type { DocumentParsers } from "../settings/documents.ts";
+import type { Settings } from "../settings/rules/settings.ts";
+import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
+import { formatLocation, type SourceLocation } from "../text/place.ts";
+import type { GitQueries, TaskFolder, TrustFile } from "./project-files-port.ts";
+import { findTaskConflicts, type LoadedTask } from "./rules/plan.ts";
+import { findBranchProblems, findTaskFileWarnings } from "./rules/task-file-problems.ts";
+
+export interface LoadTasksDeps {
+  readonly folder: TaskFolder;
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
+  readonly trust: Pick<TrustFile, "isTrusted">;
+  readonly git: Pick<GitQueries, "remotes">;
+}
+
+export interface LoadTasksRequest {
+  /** The names or paths of the task files to load; an empty list means all task files. */
+  readonly files: readonly string[];
+  readonly settings: Pick<Settings, "budgetUsd" | "timeout" | "agent" | "agentCommand">;
+  /** Whether a warning about a task file counts as an error. */
+  readonly strict: boolean;
+}
+
+interface Placed {
+  readonly task: LoadedTask;
+  readonly placeOf: (pointer: string) => SourceLocation;
+}
+
+/** Reads and validates the task files, before any worker starts. Throws the first problem as an error. */
+export async function loadTasks(
+  deps: LoadTasksDeps,
+  request: LoadTasksRequest,
+): Promise<{ tasks: LoadedTask[]; warnings: string[] }> {
+  const { fileNames, ignored } = await deps.folder.list();
+  const wanted = request.files.length > 0 ? request.files : fileNames;
+  const warnings = ignored.map(
+    (name) =>
+      `${JSON.stringify(name)} was ignored: the name of a task file may have only letters, digits, spaces, dots, - and _`,
+  );
+  const placed: Placed[] = [];
+  for (const file of new Set(wanted)) {
+    const loaded = await loadTask(deps, file, request);
+    if (placed.some(({ task }) => task.fileName === loaded.task.fileName)) continue;
+    placed.push(loaded);
+    warnings.push(...findWarnings(loaded, request.strict));
+  }
+
+  const remotes = placed.length === 0 ? [] : await deps.git.remotes();
+  for (const each of placed) refuseBranch(each, remotes);
+
+  const tasks = placed.map(({ task }) => task);
+  const clashes = findTaskConflicts(tasks, fileNames);
+  const [clash] = clashes;
+  if (clash) {
+    const place = placed.find(({ task }) => task.path === clash.path)?.placeOf(clash.pointer) ?? {
+      file: clash.path,
+    };
+    throw new SwarmError("TASK_FILE_INVALID", {
+      place,
+      problem: clash.problem,
+      hint: clash.hint,
+      more: clashes.length - 1,
+    });
+  }
+  return { tasks, warnings };
+}
+
+/**
+ * Reads a task whose file was valid when the task was added to the swarm. Returns null if the file is gone or
+ * has become invalid.
+ */
+export async function readAcceptedTask(
+  { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
+  file: string,
+): Promise<LoadedTask | null> {
+  try {
+    const { fileName, path, sha256, bytes } = await folder.read(file);
+    return { fileName, path, sha256, taskFile: (await parsers.parseTaskFile(bytes, path)).document };
+  } catch (error) {
+    if (error instanceof SwarmError) return null;
+    throw error;
+  }
+}
+
+async function loadTask(
+  { folder, parsers, trust }: LoadTasksDeps,
+  file: string,
+  { settings }: LoadTasksRequest,
+): Promise<Placed> {
+  const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
+  const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
+  const [need] = findFieldsNeedingTrust(document, settings);
+  if (need && !(await trust.isTrusted(realPath, sha256))) {
+    throw new SwarmError("UNTRUSTED", { place: locationOf(need.pointer), field: need.field, why: need.why });
+  }
+  const problem = document.metadata.agent ? null : findAgentProblem(settings);
+  if (problem !== null) throw new SwarmError("USAGE", { message: `${path} names no agent, and ${problem}` });
+  return { task: { fileName, path, sha256, taskFile: document }, placeOf: locationOf };
+}
+
+/**
+ * Throws if the branch name of a task begins with the name of a git remote, as in `origin/login`, because git
+ * would then resolve this name to the task's branch instead of the remote's branch.
+ */
+function refuseBranch({ task, placeOf }: Placed, remotes: readonly string[]): void {
+  const [found] = findBranchProblems(task.taskFile.metadata, remotes);
+  if (!found) return;
+  const { pointer, problem, hint } = found;
+  throw new SwarmError("TASK_FILE_INVALID", { place: placeOf(pointer), problem, hint, more: 0 });
+}
+
+function findWarnings({ task, placeOf }: Placed, strict: boolean): string[] {
+  return findTaskFileWarnings(task.taskFile).map(({ pointer, problem }) => {
+    if (strict) throw new SwarmError("TASK_FILE_REFUSED", { place: placeOf(pointer), problem });
+    return `${formatLocation(placeOf(pointer))}: ${problem}`;
+  });
+}

@@ -1,0 +1,181 @@
+import { defaultAgentFromSettings, findAgentProblem } from "../agents/default-agent.ts";
+import type { TaskFile } from "../contract/tasks.ts";
+import { needsModelApi } from "../egress/worker-network.ts";
+import { SwarmError } from "../errors/errors.ts";
+import type { CommitReader } from "../git/commit-reader-port.ts";
+import { branchNamesClash, findBranchProblem } from "../git/rules/branch-name.ts";
+import type { DocumentParsers } from "../settings/documents.ts";
+import type { Settings } from "../settings/rules/settings.ts";
+import { findTestCommand } from "./find-tests.ts";
+import type { GitQueries, LedgerFile, ProjectFileWriter, TaskFolder } from "./project-files-port.ts";
+import {
+  candidateTaskNames,
+  defaultBranchName,
+  oneStoryTask,
+  requireValidPrompt,
+} from "./rules/one-story-task.ts";
+import type { RecognisedTestCommand } from "./rules/recognise-tests.ts";
+
+export interface MakeTaskDeps {
+  readonly folder: TaskFolder;
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
+  readonly files: Pick<ProjectFileWriter, "writeIfAbsent">;
+  readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
+  readonly ledger: Pick<LedgerFile, "read">;
+  readonly git: Pick<GitQueries, "branches" | "remotes">;
+  /** The current date, as `YYYY-MM-DD`. */
+  readonly today: string;
+}
+
+export interface NewTaskRequest {
+  readonly prompt: string;
+  readonly branch: string | null;
+  /**
+   * The check commands that the user gave with `--verify`; an empty list means no checks. Null if the user
+   * gave none: swarm then uses the checks in the settings, or else the command that runs the repository's
+   * tests.
+   */
+  readonly verify: readonly string[] | null;
+}
+
+const maxBranchLength = 200;
+const maxCheckLength = 4_000;
+const maxChecks = 50;
+
+/**
+ * The checks of a new task, and where they come from: the user's command line, the settings or the
+ * repository's tests.
+ */
+export type NewTaskChecks =
+  | { readonly kind: "asked"; readonly commands: readonly string[] }
+  | { readonly kind: "settings"; readonly commands: readonly string[] }
+  | RecognisedTestCommand;
+
+export interface CreatedTask {
+  /** The path of the task file, relative to the repository's root folder. */
+  readonly file: string;
+  readonly branch: string;
+  readonly check: NewTaskChecks;
+  /**
+   * Whether swarm created the file. If false, a file with the same content existed, and its task has not been
+   * carried out yet.
+   */
+  readonly isNew: boolean;
+}
+
+/** Writes a new task file with one story, the user's prompt. Never overwrites a file. */
+export async function makeTask(
+  deps: MakeTaskDeps,
+  request: NewTaskRequest,
+  settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
+): Promise<CreatedTask> {
+  const prompt = requireValidPrompt(request.prompt);
+  refuseWords(request);
+  const remotes = await deps.git.remotes();
+  if (request.branch !== null) refuseBranch(request.branch, remotes);
+  const problem = findAgentProblem(settings);
+  if (problem !== null) throw new SwarmError("USAGE", { message: problem });
+  // The agent is stored in the task file, so that a later resume uses the same agent.
+  const agent = defaultAgentFromSettings(settings);
+  if (needsModelApi(agent.kind) && settings.network === "none")
+    throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
+  const check = await checkOf(deps, request, settings);
+  const verify = check.kind === "found" ? [check.command] : request.verify;
+  const [taken, branches, ledger] = await Promise.all([
+    branchesOfFiles(deps),
+    deps.git.branches(),
+    deps.ledger.read(),
+  ]);
+  const done = new Set(ledger.map(({ sha256 }) => sha256));
+
+  for (const name of candidateTaskNames(prompt)) {
+    const fileName = `${deps.today}-${name}-tasks.json`;
+    const others = taken.filter((other) => other.fileName !== fileName);
+    if (request.branch !== null) refuseClash(others, request.branch);
+    const branch =
+      request.branch ??
+      defaultBranchName(name, [...branches, ...others.map((other) => other.branch)], remotes);
+    if (branch === null) continue;
+    const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
+    const file = `.aimi/tasks/${fileName}`;
+    if (await deps.files.writeIfAbsent(file, text)) return { file, branch, check, isNew: true };
+    const there = await deps.folder.read(file).catch(nullIfForeseen);
+    if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
+      return { file, branch, check, isNew: false };
+  }
+  throw new Error("promptNames must yield an endless sequence of names");
+}
+
+function refuseWords({ branch, verify }: NewTaskRequest): void {
+  if (branch !== null && branch.length > maxBranchLength)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch, expected: `at most ${maxBranchLength} characters` },
+    });
+  const wrong = verify?.find((command) => command.trim() === "" || command.length > maxCheckLength);
+  if (wrong !== undefined || (verify?.length ?? 0) > maxChecks)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
+      expected: `at most ${maxChecks} commands, each with 1 to ${maxCheckLength} characters`,
+    });
+}
+
+function refuseBranch(branch: string, remotes: readonly string[]): void {
+  const problem = findBranchProblem(branch, remotes);
+  if (problem !== null)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch },
+      expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
+    });
+}
+
+function refuseClash(others: readonly BranchOfFile[], branch: string): void {
+  const clash = others.find((other) => branchNamesClash(other.branch, branch));
+  if (clash)
+    throw new SwarmError("INVALID_VALUE", {
+      ...{ name: "--branch", value: branch },
+      expected: `a branch name that does not conflict with ${clash.branch}, the branch of ${clash.fileName}`,
+    });
+}
+
+async function checkOf(
+  { commits }: MakeTaskDeps,
+  { verify }: NewTaskRequest,
+  settings: Pick<Settings, "verify">,
+): Promise<NewTaskChecks> {
+  if (verify !== null) return { kind: "asked", commands: verify };
+  if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
+  return findTestCommand(commits);
+}
+
+interface BranchOfFile {
+  readonly fileName: string;
+  readonly branch: string;
+}
+
+/**
+ * Returns the branch names in all task files. Skips invalid task files, because `swarm plan` reports them.
+ */
+async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
+  const { fileNames } = await folder.list();
+  const found = await Promise.all(
+    fileNames.map(async (fileName): Promise<BranchOfFile[]> => {
+      try {
+        const { bytes, path } = await folder.read(fileName);
+        const { document } = await parsers.parseTaskFile(bytes, path);
+        return [{ fileName, branch: document.metadata.branchName }];
+      } catch (error) {
+        return nullIfForeseen(error) ?? [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+function nullIfForeseen(error: unknown): null {
+  if (error instanceof SwarmError) return null;
+  throw error;
+}
+
+function textOf(taskFile: TaskFile): string {
+  return `${JSON.stringify(taskFile, null, 2)}\n`;
+}

@@ -1,0 +1,95 @@
+import type { TaskFile } from "../../contract/tasks.ts";
+import { parseAllowList } from "../../egress/egress.ts";
+import { branchNameHint, findBranchProblem } from "../../git/rules/branch-name.ts";
+import { hasControlCharacters, sanitizeText } from "../../text/clean-text.ts";
+import { findSuspectedInjections } from "./steering-text.ts";
+import { findGraphProblems } from "./story-graph.ts";
+
+/**
+ * A mistake in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.
+ */
+export interface TaskFileProblem {
+  readonly pointer: string;
+  readonly problem: string;
+  readonly hint: string;
+}
+
+/**
+ * Finds mistakes in a task file that the schema cannot express: in names of branches, agents and hosts, and
+ * in the dependencies between stories.
+ */
+export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
+  const problems: TaskFileProblem[] = [];
+  // The empty list stands for unknown remotes; a later check asks git for them.
+  problems.push(...findBranchProblems(metadata, []));
+  const { agent } = metadata;
+  if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
+    problems.push({
+      pointer: "/metadata/agent",
+      problem: `an agent of kind ${agent.kind} needs a command`,
+      hint: 'Add "command": ["program", "argument"].',
+    });
+  }
+  if (agent?.kind === "script" && !agent.script) {
+    problems.push({
+      pointer: "/metadata/agent",
+      problem: "an agent of kind script needs a script",
+      hint: 'Add "script": "a path below .aimi/".',
+    });
+  }
+  for (const [index, word] of (metadata.allow ?? []).entries())
+    for (const { problem } of parseAllowList([word]).problems)
+      problems.push({
+        pointer: `/metadata/allow/${index}`,
+        // An address with a user name may hold a password, so the message omits it.
+        problem: `${JSON.stringify(word.includes("@") ? "…" : sanitizeText(word, 260))} ${problem}`,
+        hint: "Use a preset such as npm, or host:port, for example example.org:443.",
+      });
+  const nodes = userStories.map(({ id, dependsOn }) => ({ name: id, dependsOn: dependsOn ?? [] }));
+  for (const { node, dependency, problem, hint } of findGraphProblems(nodes)) {
+    const field = dependency === undefined ? "/id" : `/dependsOn/${dependency}`;
+    problems.push({ pointer: `/userStories/${node}${field}`, problem, hint });
+  }
+  return problems;
+}
+
+/**
+ * Returns the problem of a task file's branch name in a repository with the given remotes; an empty array if
+ * the name is valid.
+ */
+export function findBranchProblems(
+  { branchName }: Pick<TaskFile["metadata"], "branchName">,
+  remotes: readonly string[],
+): TaskFileProblem[] {
+  const problem = findBranchProblem(branchName, remotes);
+  if (problem === null) return [];
+  const pointer = "/metadata/branchName";
+  return [{ pointer, problem: `${JSON.stringify(branchName)} ${problem}`, hint: branchNameHint }];
+}
+
+/**
+ * Finds texts in a task file that look like prompt injections. Unless `--strict` is set, swarm accepts such
+ * texts, but the user should review them.
+ */
+export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
+  const steering = findSuspectedInjections(taskFile).map(({ pointer, text }) => ({
+    pointer,
+    problem: `the text looks like a prompt injection: “${text}”`,
+    hint: "Describe the work; --strict refuses such text.",
+  }));
+  const titles = [
+    { pointer: "/metadata/title", text: taskFile.metadata.title },
+    ...taskFile.userStories.map(({ title }, index) => ({
+      pointer: `/userStories/${index}/title`,
+      text: title,
+    })),
+  ];
+  const unclean = titles
+    .filter(({ text }) => hasControlCharacters(text))
+    .map(({ pointer }) => ({
+      pointer,
+      problem: "the text contains control characters, which swarm removes when it shows the text",
+      hint: "Remove the control characters.",
+    }));
+  return [...steering, ...unclean];
+}

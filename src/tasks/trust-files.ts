@@ -1,0 +1,104 @@
+import type { DocumentParsers } from "../settings/documents.ts";
+import { explainSettings, type Settings, type SettingsFile } from "../settings/rules/settings.ts";
+import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
+import { formatLocation } from "../text/place.ts";
+import type { FileContent, TaskFolder, TrustFile } from "./project-files-port.ts";
+
+export interface TrustFilesDeps {
+  readonly parsers: Pick<DocumentParsers, "parseTaskFile" | "parseSettings">;
+  readonly folder: TaskFolder;
+  readonly trust: TrustFile;
+  readonly readProject: () => Promise<FileContent | null>;
+}
+
+/** A file of the project with values that swarm uses only if the user trusts the file. */
+export interface FileToTrust {
+  readonly path: string;
+  readonly realPath: string;
+  readonly sha256: string;
+  /**
+   * The values in the file that need the user's trust. Each text contains the position, the reason and the
+   * value.
+   */
+  readonly asks: readonly string[];
+  readonly trusted: boolean;
+}
+
+/** Finds every settings and task file of the project with values that need the user's trust. */
+export async function findFilesToTrust(
+  deps: TrustFilesDeps,
+  { user, effective }: { user: SettingsFile; effective: Settings },
+): Promise<FileToTrust[]> {
+  const files = [await settingsToTrust(deps, user), ...(await tasksToTrust(deps, effective))];
+  return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
+}
+
+/**
+ * Records that the user trusts these files with exactly their present contents. A file that changes later
+ * needs trust again.
+ */
+export async function trustFiles(
+  { trust }: Pick<TrustFilesDeps, "trust">,
+  files: readonly FileToTrust[],
+): Promise<void> {
+  await trust.trust(files.map(({ realPath, sha256 }) => ({ realPath, sha256 })));
+}
+
+async function settingsToTrust(
+  { readProject, parsers, trust }: TrustFilesDeps,
+  user: SettingsFile,
+): Promise<FileToTrust | null> {
+  const file = await readProject();
+  if (!file) return null;
+  const { document, locationOf } = await parsers.parseSettings(file.bytes, file.path);
+  const explained = explainSettings(
+    { flag: {}, environment: {}, project: document, user },
+    { projectTrusted: false },
+  );
+  const asks = explained.flatMap(({ name, untrusted }) =>
+    untrusted === null
+      ? []
+      : [
+          `${formatLocation(locationOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`,
+        ],
+  );
+  return {
+    path: file.path,
+    realPath: file.realPath,
+    sha256: file.sha256,
+    asks,
+    trusted: await trust.isTrusted(file.realPath, file.sha256),
+  };
+}
+
+async function tasksToTrust(
+  { folder, parsers, trust }: TrustFilesDeps,
+  settings: Settings,
+): Promise<FileToTrust[]> {
+  const { fileNames } = await folder.list();
+  return Promise.all(
+    fileNames.map(async (name) => {
+      const { path, realPath, sha256, bytes } = await folder.read(name);
+      const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
+      const asks = findFieldsNeedingTrust(document, settings).map(
+        ({ pointer, why }) => `${formatLocation(locationOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
+      );
+      return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
+    }),
+  );
+}
+
+function pointerOf(setting: string): string {
+  return `/${setting.replaceAll(".", "/")}`;
+}
+
+/**
+ * Returns the exact value that needs trust as text, so that the user sees everything that the trust covers.
+ */
+function valueAt(document: object, pointer: string): string {
+  const value = pointer
+    .split("/")
+    .slice(1)
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], document);
+  return JSON.stringify(value);
+}

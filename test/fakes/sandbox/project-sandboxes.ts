@@ -1,0 +1,51 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { parseProbe, parseSandboxRecord } from "../../../src/app/read-document.ts";
+import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
+import type { ContainerEngine } from "../../../src/engine/engine.ts";
+import { probeCache } from "../../../src/engine/probe-cache-file.ts";
+import { baseImage } from "../../../src/engine/rules/base-image.ts";
+import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { createSandboxFromSpec } from "../../../src/sandbox/bring-up.ts";
+import type { CreateFromSpecDeps } from "../../../src/sandbox/project-sandboxes.ts";
+import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
+import { defaultSandboxSpec, type SandboxSpec } from "../../../src/sandbox/rules/sandbox-spec.ts";
+import { defaultLimits } from "../../../src/sandbox/sandbox-defaults.ts";
+import { openSandboxFolders } from "../../../src/sandbox/sandbox-folders.ts";
+
+/** Single sandboxes of a folder on a real engine that has the base image, as the product composes them. */
+export function sandboxesAt(
+  folder: string,
+  { engine, stateFolder }: { readonly engine: ContainerEngine; readonly stateFolder: string },
+): CreateFromSpecDeps {
+  const clock = (): Date => new Date();
+  return {
+    engine,
+    engineAt: async () => engine,
+    clock,
+    folders: openSandboxFolders({
+      root: folder,
+      folder,
+      clock,
+      parseRecord: parseSandboxRecord,
+      seal: createRecordSeal(stateFolder),
+      lockAt: async (file) => kernelLock(file, "swarm test"),
+    }),
+    probes: probeCache(join(stateFolder, "probes.json"), { parseProbe, clock }),
+    adapterId: async () => "test",
+    newId: () => `t${randomBytes(6).toString("base64url").slice(1)}`,
+    limits: defaultLimits,
+    languageImages: { python: baseImage, node: baseImage, bash: baseImage },
+    ensureBase: async () => (await (await engine.open()).images.find(baseImage))?.id ?? "",
+  };
+}
+
+/** A sandbox of a spec that says only what matters to a test. */
+export async function up(deps: CreateFromSpecDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
+  const { record } = await createSandboxFromSpec(
+    deps,
+    { spec: { ...defaultSandboxSpec, ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
+    () => {},
+  );
+  return record;
+}

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { parseState } from "../../../src/app/read-document.ts";
+import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import type { Lock } from "../../../src/machine/lock.ts";
+import { portableLock } from "../../../src/machine/portable-lock.ts";
+import { fencedLock } from "../../../src/state/fenced-lock.ts";
+import {
+  type OwnerStateDeps,
+  type OwnerStateWriter,
+  openOwnerState,
+} from "../../../src/state/owned-state.ts";
+import { type StateFile, stateFile } from "../../../src/state/state-file.ts";
+import { stateStore } from "../../../src/state/state-store.ts";
+import type { StateStore } from "../../../src/state/state-store-port.ts";
+
+export type LockKind = "kernel" | "portable";
+
+/** The real state of a folder, as the product composes it. */
+export function stateAt(
+  folder: string,
+  {
+    lockKind = "kernel",
+    gitFolder = join(folder, "git"),
+    ...waits
+  }: { lockKind?: LockKind; staleMs?: number; waitMs?: number; gitFolder?: string } = {},
+): {
+  store: StateStore;
+  file: StateFile;
+  lock: Lock;
+  bareLock: Lock;
+  owner: (change?: Partial<OwnerStateDeps>) => OwnerStateWriter;
+} {
+  const path = join(gitFolder, "state.lock");
+  const bare =
+    lockKind === "kernel" ? kernelLock(path, "swarm test") : portableLock(path, "swarm test", waits);
+  const places = {
+    stateFile: join(folder, ".aimi", "swarm-state.json"),
+    copyFile: join(gitFolder, "swarm-state.json"),
+    archiveFolder: join(folder, ".aimi", "swarms"),
+  };
+  const file = stateFile(places, parseState);
+  const fenced = fencedLock(bare, file);
+  const lock = lockKind === "portable" ? fenced : bare;
+  const clock = (): Date => new Date();
+  return {
+    file,
+    lock,
+    bareLock: bare,
+    store: stateStore({ file, lock: fenced, clock, ...waits }),
+    owner: (change = {}) => openOwnerState({ file: stateFile(places, parseState), lock, clock, ...change }),
+  };
+}
