@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { acceptedTaskRequestPath, recoveryNotesPath, type SandboxPaths } from "../machine/places.ts";
-import { syncFolderToDisk } from "../workspace/exports.ts";
+import { syncFolderToDisk } from "../machine/sync-folder.ts";
 
 /** What the adapter stores for its recovery after a crash, because no journalled message contains it. */
 export interface RecoveryNotes {

@@ -1,4 +1,3 @@
-import type { StartCommandTimeLimit } from "../workspace/git.ts";
 import type { PauseAwareClock } from "./work-clock.ts";
 
 /**
@@ -32,3 +31,9 @@ export class AdapterCommandTimeLimits {
     return last;
   }
 }
+
+/**
+ * Starts the time limit of one command; the default is two minutes. Without a limit, git could wait forever
+ * for data from a pipe that an agent put into the repository.
+ */
+export type StartCommandTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };

@@ -7,7 +7,8 @@ import { FatalWorkerError } from "../machine/cannot-work.ts";
 import { TaskLimitReached } from "../machine/task-limit.ts";
 import { storeBundle } from "../workspace/exports.ts";
 import { GitFailure } from "../workspace/git.ts";
-import { executeStory, type LastGoodCommit, type StoryExecutionDeps } from "./carry-out-story.ts";
+import { executeStory } from "./carry-out-story.ts";
+import type { LastGoodCommit, StoryExecutionDeps } from "./story-execution.ts";
 
 export interface TaskExecutionDeps extends StoryExecutionDeps {
   readonly history: EarlierAdapterRunResults;

@@ -13,7 +13,7 @@ import type {
   StoryFailure,
   StorySuccess,
   StoryToRun,
-} from "./carry-out-story.ts";
+} from "./story-execution.ts";
 
 /**
  * Completes a story. Commits the git tree that the checks tested, without files that the checks created, and

@@ -2,8 +2,8 @@ import type { CheckResult } from "../../src/contract/acp.ts";
 import type { UserStory } from "../../src/contract/tasks.ts";
 import type { AgentTurn } from "../agents/agent.ts";
 import { killAgentProcesses } from "../machine/agent-user.ts";
-import type { StoryExecutionDeps, StoryFailure, StorySuccess, StoryToRun } from "./carry-out-story.ts";
 import { type FailedCheck, runChecks } from "./run-checks.ts";
+import type { StoryExecutionDeps, StoryFailure, StorySuccess, StoryToRun } from "./story-execution.ts";
 import { createStoryTurnBuilder } from "./story-turns.ts";
 
 /**

@@ -9,6 +9,7 @@ import {
 import { countOomKills } from "../machine/out-of-memory.ts";
 import { outFolderPath, type SandboxPaths } from "../machine/places.ts";
 import { type ProgramEnd, requireExitCode } from "../machine/program-end.ts";
+import { syncFolderToDisk } from "../machine/sync-folder.ts";
 import { GitFailure } from "./git.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -79,9 +80,4 @@ export async function storeBundle(
   undo.move();
   await syncFolderToDisk(folder);
   return { commit, bundle: path, bytes, sha256: hash.digest("hex") };
-}
-
-export async function syncFolderToDisk(folder: string): Promise<void> {
-  await using handle = await open(folder, "r");
-  await handle.sync();
 }

@@ -3,6 +3,7 @@ import {
   type RunAsAgentResult,
   runProgramAsAgentUser,
 } from "../machine/agent-user.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time.ts";
 import { describeProgramEnd, type ProgramEnd, requireExitCode } from "../machine/program-end.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's error output. */
@@ -58,12 +59,6 @@ const environment: Readonly<Record<string, string>> = {
   ...{ GIT_DIR: ".git", GIT_WORK_TREE: "." },
   ...{ GIT_ATTR_NOSYSTEM: "1", GIT_NO_REPLACE_OBJECTS: "1", GIT_GRAFT_FILE: "/nonexistent" },
 };
-
-/**
- * Starts the time limit of one command; the default is two minutes. Without a limit, git could wait forever
- * for data from a pipe that an agent put into the repository.
- */
-export type StartCommandTimeLimit = (ms?: number) => Disposable & { readonly signal: AbortSignal };
 
 export type GitRunOptions = Pick<RunAsAgentOptions, "input" | "maxOutputLength"> & {
   readonly env?: Readonly<Record<string, string>>;

@@ -1,7 +1,8 @@
 import { formatBytes } from "../../src/text/duration.ts";
 import { runProgramAsAgentUser } from "../machine/agent-user.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time.ts";
 import { requireExitCode } from "../machine/program-end.ts";
-import { type Git, GitFailure, type StartCommandTimeLimit } from "./git.ts";
+import { type Git, GitFailure } from "./git.ts";
 
 /**
  * The limits on the files that a task may add or change: their number, their total size, and the size of one

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import type { CommitAuthor } from "../../src/contract/acp.ts";
 import type { EarlierAdapterRunResults } from "../journal/history.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time.ts";
 import { outFolderPath, type SandboxPaths } from "../machine/places.ts";
 import { ProgramResultUnknownError } from "../machine/program-end.ts";
 import { storeBundle } from "./exports.ts";
-import type { StartCommandTimeLimit } from "./git.ts";
 import { fetchBundle, type Workspace } from "./workspace.ts";
 
 const bundleName = "wip.bundle";

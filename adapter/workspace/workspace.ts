@@ -3,10 +3,11 @@ import type { CommitAuthor } from "../../src/contract/acp.ts";
 import { sanitizeLines } from "../../src/text/clean-text.ts";
 import { runProgramAsAgentUser } from "../machine/agent-user.ts";
 import { FatalWorkerError } from "../machine/cannot-work.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time.ts";
 import { removeBlockingGitFilesScript } from "../machine/plain-file.ts";
 import { requireExitCode } from "../machine/program-end.ts";
 import { gitAuthorVariables } from "./commit-words.ts";
-import { createGit, type Git, GitFailure, type GitRunOptions, type StartCommandTimeLimit } from "./git.ts";
+import { createGit, type Git, GitFailure, type GitRunOptions } from "./git.ts";
 import { type ChangedFilesLimits, checkChangedFilesLimits } from "./measure-work.ts";
 import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
 

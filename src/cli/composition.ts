@@ -29,7 +29,8 @@ import type { SwarmCronSchedule } from "../swarm/schedule/rules/night-schedule.t
 import type { SteeringCommand } from "../swarm/steer-unowned.ts";
 import type { WaitRequest, WaitResult } from "../swarm/wait-for-workers.ts";
 import type { RetryPolicy } from "../swarm/worker/rules/retry-policy.ts";
-import type { SwarmEvent, Worker } from "../swarm/worker/swarm-deps.ts";
+import type { SwarmEvent } from "../swarm/worker/swarm-deps.ts";
+import type { Worker } from "../swarm/worker/worker.ts";
 import type { InitializedFile } from "../tasks/init-project.ts";
 import type { CreatedTask, NewTaskRequest } from "../tasks/make-task.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";

@@ -5,7 +5,8 @@ import type { BudgetLimits, Mirror, ModelEndpoint, ModelPrice, RenewedLogin } fr
 import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { Containers } from "../engine/containers.ts";
 import type { Networks, Volumes } from "../engine/networks.ts";
-import type { SwarmEvent, Worker } from "../swarm/worker/swarm-deps.ts";
+import type { SwarmEvent } from "../swarm/worker/swarm-deps.ts";
+import type { Worker } from "../swarm/worker/worker.ts";
 import type { WorkerTask } from "../tasks/rules/plan.ts";
 import type { GatewayConnection, GatewayListener } from "./gateway-line.ts";
 

@@ -4,7 +4,7 @@ import { gatewayPort } from "../egress/door-port.ts";
 import type { WorkerSubnet } from "../egress/worker-subnets.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
 import type { NetworkAccess, NetworkConnection } from "../swarm/worker/doors.ts";
-import type { Worker } from "../swarm/worker/swarm-deps.ts";
+import type { Worker } from "../swarm/worker/worker.ts";
 import type {
   GatewayDeps,
   GatewayRecord,

@@ -1,7 +1,7 @@
 import { freeSubnets, parseWorkerSubnet, type WorkerSubnet } from "../egress/worker-subnets.ts";
 import { labels } from "../engine/engine.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
-import type { Worker } from "../swarm/worker/swarm-deps.ts";
+import type { Worker } from "../swarm/worker/worker.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 import { gatewayNames, workerNetworkName } from "./rules/gateway-names.ts";
 import { gatewayLabels } from "./stand-up-gateway.ts";

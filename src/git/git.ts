@@ -1,4 +1,4 @@
-import type { GitQueries } from "../tasks/project-files-port.ts";
+import type { GitQueries } from "./git-queries.ts";
 import { runGit } from "./run-git.ts";
 import { createGitError } from "./start-git.ts";
 

@@ -1,5 +1,4 @@
 import { SwarmError } from "../errors/errors.ts";
-import type { FileContent, TrustFile } from "../tasks/project-files-port.ts";
 import type { DocumentParsers, LocatedDocument } from "./documents.ts";
 import {
   type ExplainedSetting,
@@ -8,6 +7,7 @@ import {
   type SettingsFile,
   settingsWithoutOrigins,
 } from "./rules/settings.ts";
+import type { FileContent, TrustFile } from "./trusted-files.ts";
 
 export interface ResolveSettingsDeps {
   readonly parsers: Pick<DocumentParsers, "parseSettings">;

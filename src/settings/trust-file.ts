@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../errors/errors.ts";
 import { type Lock, lockTimeoutMs } from "../machine/lock.ts";
-import type { TrustFile } from "../tasks/project-files-port.ts";
+import type { TrustFile } from "./trusted-files.ts";
 
 type TrustedShaByPath = Record<string, string>;
 

@@ -1,5 +1,6 @@
 import { type LabelledContainer, labels } from "../engine/engine.ts";
-import { type ObservedContainer, type RecordCorrection, reconcileRecords } from "./rules/reconcile.ts";
+import type { ObservedContainer } from "../engine/rules/observed-container.ts";
+import { type RecordCorrection, reconcileRecords } from "./rules/reconcile.ts";
 import type { ContainerRecord, SwarmState } from "./rules/swarm-state.ts";
 
 export interface ContainerComparison {

@@ -3,7 +3,7 @@ import { isError, SwarmError } from "../errors/errors.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import { requireRecord } from "../state/rules/swarm-state.ts";
 import { workerSlug } from "../text/slug.ts";
-import type { OwnerLoopState } from "./own-swarm.ts";
+import type { OwnerLoopState } from "./owner-loop-state.ts";
 import type { UnpreparedWorker } from "./worker/equip-worker.ts";
 import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
 import { unpauseWorker } from "./worker/unpause-worker.ts";

@@ -4,7 +4,7 @@ import { isTerminalStatus } from "../state/rules/container-status.ts";
 import { recordWithStatus, requireRecord, type SwarmState } from "../state/rules/swarm-state.ts";
 import { findPendingCommands, type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/wishes.ts";
 import { workerSlug } from "../text/slug.ts";
-import type { OwnerLoopState } from "./own-swarm.ts";
+import type { OwnerLoopState } from "./owner-loop-state.ts";
 import { retryWorkers } from "./worker/retry-workers.ts";
 import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
 import { unpauseWorker } from "./worker/unpause-worker.ts";

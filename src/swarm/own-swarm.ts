@@ -10,10 +10,10 @@ import {
 import { workerSlug } from "../text/slug.ts";
 import { notifyWhenNextPauseEnds, pauseWorkerIfRateLimited, unpauseDueWorkers } from "./model-pauses.ts";
 import { applyOwnerCommands } from "./obey-wishes.ts";
+import type { OwnerLoopState } from "./owner-loop-state.ts";
 import type { OwnerServices, UnpreparedWorker } from "./worker/equip-worker.ts";
-import { superviseWorker, type WorkerHandle } from "./worker/keep-worker.ts";
+import { superviseWorker } from "./worker/keep-worker.ts";
 import type { RetryPolicy } from "./worker/rules/retry-policy.ts";
-import type { HaltRequest } from "./worker/run-worker.ts";
 import type { SwarmOwnerDeps } from "./worker/swarm-deps.ts";
 
 export interface OwnerOptions {
@@ -55,25 +55,6 @@ export interface OwnerSignals {
   readonly stopNow: AbortSignal;
   /** Aborted when this process is no longer the owner of the swarm. It then starts no more workers. */
   readonly lost: AbortSignal;
-}
-
-/** What the owner keeps in memory about the workers that it supervises. */
-export interface OwnerLoopState {
-  readonly running: Map<string, WorkerHandle>;
-  /**
-   * By the worker's name, the reason why a worker waits that was last reported to the user. It is reported
-   * again only when it changes.
-   */
-  readonly waitReasonByName: Map<string, string>;
-  /**
-   * The names of the workers that this owner has started, or that the user stopped before they were started.
-   * The owner starts them again only if the user orders a resume or a retry.
-   */
-  readonly startedNames: Set<string>;
-  /** Returns whether the owner is ending and therefore starts no more workers. */
-  readonly isEnding: () => boolean;
-  /** Asks all running workers to stop, and starts no others. A later resume continues them. */
-  readonly halt: (halt: HaltRequest) => void;
 }
 
 /**

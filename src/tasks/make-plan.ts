@@ -1,7 +1,8 @@
+import type { GitQueries } from "../git/git-queries.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { formatCount } from "../text/count-of.ts";
 import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
-import type { GitQueries, LedgerFile } from "./project-files-port.ts";
+import type { LedgerFile } from "./project-files-port.ts";
 import { newestLedgerLineBySha256 } from "./rules/ledger.ts";
 import type { HostCapacity } from "./rules/parallel-workers.ts";
 import { planSwarm, type SwarmPlan } from "./rules/plan.ts";

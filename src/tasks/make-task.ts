@@ -3,11 +3,12 @@ import type { TaskFile } from "../contract/tasks.ts";
 import { needsModelApi } from "../egress/worker-network.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { CommitReader } from "../git/commit-reader-port.ts";
+import type { GitQueries } from "../git/git-queries.ts";
 import { branchNamesClash, findBranchProblem } from "../git/rules/branch-name.ts";
 import type { DocumentParsers } from "../settings/documents.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findTestCommand } from "./find-tests.ts";
-import type { GitQueries, LedgerFile, ProjectFileWriter, TaskFolder } from "./project-files-port.ts";
+import type { LedgerFile, ProjectFileWriter, TaskFolder } from "./project-files-port.ts";
 import {
   candidateTaskNames,
   defaultBranchName,

@@ -1,14 +1,5 @@
+import type { FileContent } from "../settings/trusted-files.ts";
 import type { TaskLedgerLine } from "./rules/ledger.ts";
-
-/** The content of a file, with its paths and its checksum. */
-export interface FileContent {
-  /** The path of the file, as messages show it to the user. */
-  readonly path: string;
-  /** The file's path with symbolic links resolved. */
-  readonly realPath: string;
-  readonly sha256: string;
-  readonly bytes: Uint8Array;
-}
 
 /** The content of a task file, with the file's name in the task folder. */
 export interface TaskFileContent extends FileContent {
@@ -34,33 +25,6 @@ export interface LedgerFile {
   read(): Promise<TaskLedgerLine[]>;
   /** Appends lines to the ledger. Resolves when the lines are on the disk. */
   add(lines: readonly TaskLedgerLine[]): Promise<void>;
-}
-
-/**
- * The list of files that this user has trusted. A file that has since been moved or changed is not trusted.
- */
-export interface TrustFile {
-  isTrusted(realPath: string, sha256: string): Promise<boolean>;
-  trust(files: readonly { readonly realPath: string; readonly sha256: string }[]): Promise<void>;
-}
-
-/** Git queries about a worktree. */
-export interface GitQueries {
-  version(): Promise<string | null>;
-  /** Returns the ID of the HEAD commit; null if the repository has no commit yet. */
-  head(): Promise<string | null>;
-  /**
-   * Returns the name and the email address that git would record as the author of a new commit in this
-   * worktree.
-   */
-  user(): Promise<{ readonly name: string; readonly email: string }>;
-  branches(): Promise<string[]>;
-  remotes(): Promise<string[]>;
-  /**
-   * Returns the number of tracked and untracked files that differ from HEAD. Does not count task files,
-   * settings and swarm's own files.
-   */
-  changedFiles(): Promise<number>;
 }
 
 /** Creates small project files, or appends lines to them. Never overwrites content. */

@@ -1,8 +1,9 @@
 import type { DocumentParsers } from "../settings/documents.ts";
 import { explainSettings, type Settings, type SettingsFile } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
+import type { FileContent, TrustFile } from "../settings/trusted-files.ts";
 import { formatLocation } from "../text/place.ts";
-import type { FileContent, TaskFolder, TrustFile } from "./project-files-port.ts";
+import type { TaskFolder } from "./project-files-port.ts";
 
 export interface TrustFilesDeps {
   readonly parsers: Pick<DocumentParsers, "parseTaskFile" | "parseSettings">;

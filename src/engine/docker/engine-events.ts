@@ -1,14 +1,21 @@
+import type Docker from "dockerode";
 import { SwarmError } from "../../errors/errors.ts";
 import type { ContainerEvent } from "../containers.ts";
-import type { DockerContainersDeps } from "./docker-containers.ts";
+import type { EngineCaller } from "./call-engine.ts";
 import { abortSignalOption } from "./dockerode-at.ts";
 import { translateEngineFailure } from "./translate-failure.ts";
+
+export interface EngineEventsDeps {
+  readonly docker: Docker;
+  readonly endpoint: string;
+  readonly call: EngineCaller;
+}
 
 const maxLineLength = 1024 * 1024;
 
 /** Yields the engine's events about containers with these labels, until the signal is aborted. */
 export async function* engineEvents(
-  { docker, endpoint, call }: DockerContainersDeps,
+  { docker, endpoint, call }: EngineEventsDeps,
   labels: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<ContainerEvent> {

@@ -1,16 +1,7 @@
 import type { ContainerRecord, ContainerStatus, Reason } from "../../contract/swarm-state.ts";
+import type { ObservedContainer } from "../../engine/rules/observed-container.ts";
 import { hasProgramFailedByItself } from "../../engine/rules/own-end.ts";
 import { areProcessesExhausted, isGvisorCrash } from "../../engine/rules/process-limits.ts";
-
-/** What the engine reports about the container whose name is in a worker's record. */
-export type ObservedContainer =
-  | { readonly kind: "missing" /** Whether the worker's journal still exists. */; readonly volume: boolean }
-  | {
-      readonly kind: "created" | "running" | "paused" | "restarting" | "removing" | "dead" | "exited";
-      readonly containerId: string;
-      /** Whether the container's labels say that swarm created the container for this worker. */
-      readonly labelsAgree: boolean;
-    };
 
 /** Facts that `reconcileRecords` needs besides a worker's record and the worker's container. */
 export interface ReconcileFacts {

@@ -3,7 +3,8 @@ import type { ContainerRecord, Reason } from "../../contract/swarm-state.ts";
 import type { StoryStartCommit } from "../../git/work-repository-port.ts";
 import { requireRecord } from "../../state/rules/swarm-state.ts";
 import { failedStoryRefName, workerCommitsRefName } from "../../state/rules/worker-names.ts";
-import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { Worker } from "./worker.ts";
 
 export interface BundleStoredByAdapter extends StoredBundle {
   readonly containerId: string;

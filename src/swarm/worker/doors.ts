@@ -1,5 +1,5 @@
 import type { ContainerNetwork, VolumeMount } from "../../engine/containers.ts";
-import type { Worker } from "./swarm-deps.ts";
+import type { Worker } from "./worker.ts";
 
 /** How a worker's sandbox is connected: to a network, to the gateway's socket, or to nothing. */
 export interface NetworkConnection {

@@ -8,7 +8,8 @@ import { recordWithStories } from "../../state/rules/worker-record.ts";
 import { agentOfTask, type WorkerTask } from "../../tasks/rules/plan.ts";
 import { parseDurationMs, parseSizeBytes } from "../../text/duration.ts";
 import { type FoundFailureEvidence, findFailureEvidence } from "./find-evidence.ts";
-import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { Worker } from "./worker.ts";
 
 /**
  * A worker that has not ended and is not prepared yet, so its base commit and its task request are still

@@ -4,6 +4,7 @@ import type { AdapterConversation } from "../../protocol/conversations.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
 import { type OwnerServices, prepareWorker, type UnpreparedWorker } from "./equip-worker.ts";
+import type { HaltRequest } from "./halt-request.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import {
   hasRepeatedExitCode,
@@ -12,7 +13,7 @@ import {
   type RetryPolicy,
   restartDelayMs,
 } from "./rules/retry-policy.ts";
-import { type HaltRequest, runWorker } from "./run-worker.ts";
+import { runWorker } from "./run-worker.ts";
 import { stopContainer } from "./stand-up-worker.ts";
 
 /** With this interface, the owner controls a worker that it supervises. */

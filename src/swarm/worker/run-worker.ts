@@ -7,17 +7,12 @@ import { judgeEndedAttempt } from "../../state/rules/reconcile.ts";
 import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
 import { recordWithMessage } from "../../state/rules/worker-record.ts";
 import { type BundleStoredByAdapter, importCommitsFromAdapter, publishWorkAsBranch } from "./collect-work.ts";
+import type { HaltRequest } from "./halt-request.ts";
 import { ensureContainerRuns, removeWorkerContainerAndVolumes, stopWorker } from "./stand-up-worker.ts";
-import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
 import { correctVerdictByProof, type ProofSignals, type WorkerVerdict } from "./with-proof.ts";
-
-/** A request to stop a worker before its task is done. */
-export interface HaltRequest {
-  readonly reason: string;
-  /** The time in milliseconds within which the agent must end by itself. */
-  readonly graceMs: number;
-}
+import type { Worker } from "./worker.ts";
 
 /** The signals and the callback with which the owner controls a running worker. */
 export interface WorkerControl {

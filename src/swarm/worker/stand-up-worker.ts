@@ -4,7 +4,8 @@ import { SwarmError } from "../../errors/errors.ts";
 import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
 import { earlierContainerNames, homeVolumeName } from "../../state/rules/worker-names.ts";
 import type { NetworkConnection } from "./doors.ts";
-import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { Worker } from "./worker.ts";
 import { workerContainerSpec } from "./worker-container.ts";
 
 const tmpBytes = 1024 ** 3;

@@ -1,4 +1,3 @@
-import type { TaskRequestPayload } from "../../contract/acp.ts";
 import type { ProofReport } from "../../contract/proof.ts";
 import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts";
 import type { ContainerLimits, Containers } from "../../engine/containers.ts";
@@ -7,24 +6,9 @@ import type { CommitReader } from "../../git/commit-reader-port.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
 import type { CrashHook } from "../../machine/crash-points.ts";
 import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
-import type { WorkerTask } from "../../tasks/rules/plan.ts";
 import type { NetworkAccess } from "./doors.ts";
+import type { Worker } from "./worker.ts";
 import type { WorkerChannel } from "./worker-places-port.ts";
-
-/** A worker that is ready to run, with its task and everything that stays the same during the attempt. */
-export interface Worker {
-  /** The name of the worker's container. It also identifies the worker's record. */
-  readonly name: string;
-  readonly slug: string;
-  readonly task: WorkerTask;
-  /**
-   * The commit on which the worker's result is based. It stays the same in later attempts, unless the user
-   * orders a rework of the result.
-   */
-  readonly base: string;
-  /** The task request for the worker's adapter. The owner may send it more than once. */
-  readonly request: TaskRequestPayload;
-}
 
 /** An event that the owner adds to the swarm's event log. */
 export interface SwarmEvent {

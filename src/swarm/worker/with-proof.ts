@@ -1,8 +1,9 @@
 import type { ProofReport } from "../../contract/proof.ts";
 import type { Reason } from "../../contract/swarm-state.ts";
 import { requireRecord } from "../../state/rules/swarm-state.ts";
-import type { HaltRequest } from "./run-worker.ts";
-import type { SwarmOwnerDeps, Worker } from "./swarm-deps.ts";
+import type { HaltRequest } from "./halt-request.ts";
+import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { Worker } from "./worker.ts";
 
 export interface WorkerVerdict {
   readonly status: "completed" | "failed" | "stopped";

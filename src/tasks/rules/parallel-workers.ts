@@ -1,5 +1,5 @@
 import type { SwarmPlan } from "../../contract/plan.ts";
-import type { WorkerTask } from "./plan.ts";
+import type { TaskFile } from "../../contract/tasks.ts";
 
 /**
  * The CPUs and memory of the engine's host. `others` describes the host's other sandboxes: the number of
@@ -38,7 +38,7 @@ export function countWorkersThatFit(
  * `parallel: auto`; null means that the capacity is unknown.
  */
 export function chooseMaxParallelWorkers(
-  tasks: readonly Pick<WorkerTask, "taskFile">[],
+  tasks: readonly { readonly taskFile: TaskFile }[],
   { parallel, memoryBytes }: ParallelSettings,
   capacity: HostCapacity | null,
 ): SwarmPlan["parallel"] {
@@ -57,7 +57,7 @@ export function chooseMaxParallelWorkers(
 
 /** Whether swarm could run more workers at the same time if the host's other sandboxes ended. */
 export function isParallelismLimitedByOtherSandboxes(
-  tasks: readonly Pick<WorkerTask, "taskFile">[],
+  tasks: readonly { readonly taskFile: TaskFile }[],
   settings: ParallelSettings,
   capacity: HostCapacity | null,
 ): boolean {

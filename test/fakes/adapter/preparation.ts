@@ -4,8 +4,8 @@ import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { StartCommandTimeLimit } from "../../../adapter/machine/command-time.ts";
 import type { SandboxPaths } from "../../../adapter/machine/places.ts";
-import type { StartCommandTimeLimit } from "../../../adapter/workspace/git.ts";
 import type { ChangedFilesLimits } from "../../../adapter/workspace/measure-work.ts";
 import { openWorkspace, type Workspace } from "../../../adapter/workspace/workspace.ts";
 import { createWorkspaceReadyMarker } from "../../../adapter/workspace/workspace-mark.ts";

@@ -3,7 +3,7 @@ import type { AdmissionPayload, GatewayHello, ModelEndpoint } from "../../../src
 import type { GatewayDeps, GatewayRecord, WorkerToAdmit } from "../../../src/gateway/gateway-deps.ts";
 import type { GatewayListener } from "../../../src/gateway/gateway-line.ts";
 import { superviseGateway } from "../../../src/gateway/keep-gateway.ts";
-import type { Worker } from "../../../src/swarm/worker/swarm-deps.ts";
+import type { Worker } from "../../../src/swarm/worker/worker.ts";
 import { zeroSpending } from "../../../src/usage/spending.ts";
 import { fakeSwarm } from "../../fakes/swarm/fake-swarm.ts";
 import { taskFileWith } from "../../fakes/tasks/task-files.ts";

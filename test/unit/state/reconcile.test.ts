@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { ObservedContainer } from "../../../src/engine/rules/observed-container.ts";
 import { applyRecordCorrection } from "../../../src/state/rules/correct-record.ts";
 import {
   judgeContainerWithoutAdapter,
   judgeEndedAttempt,
-  type ObservedContainer,
   type RecordCorrectionAction,
   reconcileRecords,
 } from "../../../src/state/rules/reconcile.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { StoryExecutionDeps } from "../../../../adapter/story/carry-out-story.ts";
 import { completeStory } from "../../../../adapter/story/end-story.ts";
+import type { StoryExecutionDeps } from "../../../../adapter/story/story-execution.ts";
 import type { CheckResult } from "../../../../src/contract/acp.ts";
 import { storyWith } from "../../../fakes/tasks/task-files.ts";
 

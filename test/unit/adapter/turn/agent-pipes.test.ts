@@ -10,10 +10,10 @@ import type { AgentProgram } from "../../../../adapter/agents/agent.ts";
 import { claudeAgent } from "../../../../adapter/agents/claude.ts";
 import { commandAgent } from "../../../../adapter/agents/command.ts";
 import { runProgramAsAgentUser } from "../../../../adapter/machine/agent-user.ts";
+import type { StartCommandTimeLimit } from "../../../../adapter/machine/command-time.ts";
 import { readRegularFileScript } from "../../../../adapter/machine/plain-file.ts";
 import { TimeLimitReached } from "../../../../adapter/machine/work-clock.ts";
 import { startAgentProgram } from "../../../../adapter/turn/agent-program.ts";
-import type { StartCommandTimeLimit } from "../../../../adapter/workspace/git.ts";
 import { prepareWorkspace } from "../../../../adapter/workspace/prepare-workspace.ts";
 import {
   commandStateScript,
