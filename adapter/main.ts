@@ -1,10 +1,10 @@
 import packageFile from "../package.json" with { type: "json" };
-import { attachToSocket } from "../src/wire/attach.ts";
-import { sandboxPaths, supervisorSocketPath } from "./machine/places.ts";
-import { runScriptedAgent } from "./play.ts";
-import { probeSandbox } from "./probe.ts";
-import { superviseTask } from "./supervise.ts";
-import { type TailJournalOptions, tailJournal } from "./tail.ts";
+import { attachToSocket } from "../src/wire/attach-to-socket.ts";
+import { sandboxPaths, supervisorSocketPath } from "./machine/sandbox-paths.ts";
+import { probeSandbox } from "./probe-sandbox.ts";
+import { runScriptedAgent } from "./scripted-agent.ts";
+import { superviseTask } from "./supervise-task.ts";
+import { type TailJournalOptions, tailJournal } from "./tail-journal.ts";
 
 const [command, ...args] = process.argv.slice(2);
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { openGatewayProxy } from "../adapter/pass-on.ts";
-import { sandboxSocketPath } from "../gateway/accounts/places.ts";
-import { runGateway } from "../gateway/serve.ts";
+import { openGatewayProxy } from "../adapter/gateway-proxy.ts";
+import { sandboxSocketPath } from "../gateway/accounts/gateway-paths.ts";
+import { runGateway } from "../gateway/run-gateway.ts";
 import { type AskedAnswer, answerPieces } from "./model-answers.ts";
 
 const complain = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { controlSocketPath } from "../gateway/accounts/places.ts";
+import { controlSocketPath } from "../gateway/accounts/gateway-paths.ts";
 import type { AdmissionPayload, CallClosed, GatewayMessage } from "../src/contract/gateway.ts";
 import { jsonLines } from "../src/wire/text-lines.ts";
 import { eventually } from "../test/fakes/eventually.ts";

@@ -1,6 +1,6 @@
 import { containerListPath } from "../src/engine/docker/list-containers.ts";
 import { type ContainerEngine, labels } from "../src/engine/engine.ts";
-import { compareStateWithEngine } from "../src/state/check-state.ts";
+import { compareStateWithEngine } from "../src/state/compare-state-with-engine.ts";
 import {
   type ContainerRecord,
   newSwarmState,

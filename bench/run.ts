@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildProduct } from "../scripts/build.ts";
-import { httpGetFromSocket } from "../src/engine/docker/ask-socket.ts";
+import { httpGetFromSocket } from "../src/engine/docker/http-get-from-socket.ts";
 import { type ContainerEngine, labels } from "../src/engine/engine.ts";
 import type { Bench, BenchContext, Growth } from "./bench.ts";
 import { openBenchEngine } from "./bench-engine.ts";

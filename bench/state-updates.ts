@@ -6,7 +6,7 @@ import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
 import { parseState } from "../src/app/read-document.ts";
 import { kernelLock } from "../src/machine/kernel-lock.ts";
-import { openOwnerState } from "../src/state/owned-state.ts";
+import { openOwnerState } from "../src/state/owner-state.ts";
 import {
   newSwarmState,
   type SwarmState,

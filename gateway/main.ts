@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
-import { gatewayPort } from "../src/egress/door-port.ts";
-import { attachToSocket } from "../src/wire/attach.ts";
-import { controlSocketPath, gatewayPaths, sandboxSocketPath } from "./accounts/places.ts";
-import { runGateway } from "./serve.ts";
+import { gatewayPort } from "../src/egress/gateway-port.ts";
+import { attachToSocket } from "../src/wire/attach-to-socket.ts";
+import { controlSocketPath, gatewayPaths, sandboxSocketPath } from "./accounts/gateway-paths.ts";
+import { runGateway } from "./run-gateway.ts";
 
 const [command, ...args] = process.argv.slice(2);
 const reportProblem = (line: string): void => void process.stderr.write(`gateway: ${line}\n`);

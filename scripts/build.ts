@@ -18,9 +18,9 @@ const common: BuildOptions = {
   logLevel: "warning",
 };
 
-const quickAnswers = {
+const quickCommands = {
   "quick-status": "src/app/quick-status.ts",
-  "quick-answers": "src/claude-code/quick-answers.ts",
+  "fast-hooks": "src/claude-code/fast-hooks.ts",
 };
 
 /** The folders and files that `dist/` depends on. */
@@ -70,13 +70,13 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
     // own file, since reading unneeded code takes longer than the answer.
     build({
       ...common,
-      entryPoints: { main: "src/main.ts", ...quickAnswers },
+      entryPoints: { main: "src/main.ts", ...quickCommands },
       format: "cjs",
       outExtension: { ".js": ".cjs" },
       supported: { "dynamic-import": false },
       plugins: [
         leaveOut("./app/whole-program.ts", "./whole-program.cjs"),
-        ...Object.entries(quickAnswers).map(([name, source]) =>
+        ...Object.entries(quickCommands).map(([name, source]) =>
           leaveOut(source.replace(/^src/, "."), `./${name}.cjs`),
         ),
       ],

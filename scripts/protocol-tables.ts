@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { workerErrorCodes } from "../src/protocol/rules/acp-codes.ts";
+import { workerErrorCodes } from "../src/protocol/rules/worker-error-codes.ts";
 
 const root: URL = new URL("../", import.meta.url);
 const page: URL = new URL("docs/protocol.md", root);

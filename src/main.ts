@@ -1,7 +1,7 @@
 import { realpathSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { dirname, join } from "node:path";
-import type { FastHookInput } from "./claude-code/quick-answers.ts";
+import type { FastHookInput } from "./claude-code/fast-hooks.ts";
 import { version } from "./cli/version.ts";
 import { userFolders } from "./machine/user-folders.ts";
 
@@ -18,7 +18,7 @@ async function run(): Promise<void> {
     return;
   }
   if (command === "hook" || command === "statusline") {
-    const { answerFastHook } = await import("./claude-code/quick-answers.ts");
+    const { answerFastHook } = await import("./claude-code/fast-hooks.ts");
     // Ignores errors, such as a deleted working folder: hooks and status lines show no errors to the user.
     if (await answerFastHook(words, quickPlace).catch(() => true)) return;
   }

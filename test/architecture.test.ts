@@ -63,24 +63,30 @@ describe("the architecture", () => {
   });
 
   test.each([
-    ["an upward import", { file: "src/tasks/task-folder.ts", target: "../swarm/own-swarm.ts" }],
+    ["an upward import", { file: "src/tasks/task-folder.ts", target: "../swarm/owner-loop.ts" }],
     [
       "an import of a nested subject",
-      { file: "src/state/state-file.ts", target: "../swarm/merge/merge-file.ts" },
+      { file: "src/state/state-file.ts", target: "../swarm/merge/merge-report-file.ts" },
     ],
     [
       "an engine that imports another",
       { file: "src/engine/docker/images.ts", target: "../private/engine.ts" },
     ],
     ["a package in the wrong folder", { file: "src/tasks/make-plan.ts", target: "dockerode" }],
-    ["a `node:` import in a pure subject", { file: "src/text/slug.ts", target: "node:fs" }],
+    ["a `node:` import in a pure subject", { file: "src/text/slugs.ts", target: "node:fs" }],
     ["a `node:` import in rules", { file: "src/state/rules/swarm-exit.ts", target: "node:fs" }],
     ["a package in rules", { file: "src/sandbox/rules/spec.ts", target: "write-file-atomic" }],
     ["an effect in rules", { file: "src/state/rules/swarm-exit.ts", target: "../state-file.ts" }],
-    ["a folder that the table does not know", { file: "src/helpers/a.ts", target: "../text/slug.ts" }],
-    ["a package in the gateway", { file: "gateway/front/door.ts", target: "dockerode" }],
-    ["a use case in the gateway", { file: "gateway/front/door.ts", target: "../../src/swarm/own-swarm.ts" }],
-    ["the adapter in the gateway", { file: "gateway/front/door.ts", target: "../../adapter/main.ts" }],
+    ["a folder that the table does not know", { file: "src/helpers/a.ts", target: "../text/slugs.ts" }],
+    ["a package in the gateway", { file: "gateway/front/gateway-server.ts", target: "dockerode" }],
+    [
+      "a use case in the gateway",
+      { file: "gateway/front/gateway-server.ts", target: "../../src/swarm/owner-loop.ts" },
+    ],
+    [
+      "the adapter in the gateway",
+      { file: "gateway/front/gateway-server.ts", target: "../../adapter/main.ts" },
+    ],
     ["an import from the tests", { file: "src/cli/render/table.ts", target: "../../../test/counts.ts" }],
   ])("%s is refused", (_name, planted) => {
     expect(violationOf(planted)).not.toEqual([]);

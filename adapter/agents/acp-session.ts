@@ -1,7 +1,13 @@
-import { createTurnFailure } from "./acp-verdict.ts";
 import type { AgentTurn, TurnFailure, TurnSandbox } from "./agent.ts";
-import { type JsonObject, readNumberField, readStringField, toJsonObject, toJsonObjects } from "./fields.ts";
+import { createTurnFailure } from "./classify-acp-end.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
+import {
+  type JsonObject,
+  readNumberField,
+  readStringField,
+  toJsonObject,
+  toJsonObjects,
+} from "./read-json-fields.ts";
 
 /** An open session of the Agent Client Protocol, to which the adapter can send a prompt. */
 export interface AcpSession {

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../src/text/clean-text.ts";
+import { sanitizeText } from "../../src/text/sanitize-text.ts";
 
 /** Returns the first non-blank line of a text, without characters that are unsafe to display. */
 export function firstLine(text: string): string {

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../src/text/clean-text.ts";
+import { sanitizeText } from "../../src/text/sanitize-text.ts";
 import type { AgentProgram } from "./agent.ts";
 import {
   type JsonObject,
@@ -7,7 +7,7 @@ import {
   readNumberField,
   readStringField,
   toJsonObject,
-} from "./fields.ts";
+} from "./read-json-fields.ts";
 
 /** Thrown when the agent answers a JSON-RPC request with an error. */
 export class RpcError extends Error {

@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { rm, stat, writeFile } from "node:fs/promises";
 import type { AcpMessage } from "../../src/contract/acp.ts";
-import { serializeWithinLimit } from "../../src/text/fit-message.ts";
+import { serializeWithinLimit } from "../../src/text/truncate-text.ts";
 import { openDurableLines } from "../../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumberedLines } from "../../src/wire/numbered-lines.ts";
 import { jsonLines } from "../../src/wire/text-lines.ts";
-import { diskReserveFilePath, journalPath, type SandboxPaths } from "../machine/places.ts";
+import { diskReserveFilePath, journalPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
 
 /**
  * A message to the host with a sequence number. The adapter syncs the message to disk before it sends the

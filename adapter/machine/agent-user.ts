@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { BoundedText } from "../../src/text/bounded-text.ts";
-import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./end-processes.ts";
-import { countOomKills } from "./out-of-memory.ts";
+import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./kill-all-processes.ts";
+import { countOomKills } from "./oom-kills.ts";
 import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
-import { nextSizeCheckDelayMs } from "../../src/machine/rules/next-look.ts";
-import { formatBytes } from "../../src/text/duration.ts";
+import { nextSizeCheckDelayMs } from "../../src/machine/rules/next-size-check.ts";
+import { formatBytes } from "../../src/text/duration-and-size.ts";
 import { runProgramAsAgentUser } from "./agent-user.ts";
-import type { SandboxPaths } from "./places.ts";
+import type { SandboxPaths } from "./sandbox-paths.ts";
 
 interface DiskUse {
   readonly homeBytes: number;

@@ -1,5 +1,5 @@
-import { formatDuration } from "../../src/text/duration.ts";
-import { TimeLimitReached } from "./work-clock.ts";
+import { formatDuration } from "../../src/text/duration-and-size.ts";
+import { TimeLimitReached } from "./pause-aware-clock.ts";
 
 /**
  * How a program ended. In all cases but `exited`, the program was killed or did not start, so it gave no

@@ -1,12 +1,12 @@
 import { mkdir, open } from "node:fs/promises";
 import type { CheckResult } from "../../src/contract/acp.ts";
-import { sanitizeLines, sanitizeText } from "../../src/text/clean-text.ts";
-import { truncateTextStart } from "../../src/text/fit-message.ts";
+import { sanitizeLines, sanitizeText } from "../../src/text/sanitize-text.ts";
+import { truncateTextStart } from "../../src/text/truncate-text.ts";
 import { killAgentProcesses, runProgramAsAgentUser } from "../machine/agent-user.ts";
-import { outFolderPath, type SandboxPaths } from "../machine/places.ts";
+import type { PauseAwareClock } from "../machine/pause-aware-clock.ts";
 import type { ProcessWatch } from "../machine/process-watch.ts";
 import { ProgramResultUnknownError, shellExitCode } from "../machine/program-end.ts";
-import type { PauseAwareClock } from "../machine/work-clock.ts";
+import { outFolderPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
 
 export interface ChecksToRun {
   readonly storyId: string;

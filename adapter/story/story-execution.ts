@@ -1,14 +1,14 @@
 import type { CheckResult, CommitAuthor, TaskRequestPayload } from "../../src/contract/acp.ts";
 import type { TaskFile, UserStory } from "../../src/contract/tasks.ts";
-import type { WorkerErrorCode } from "../../src/protocol/rules/acp-codes.ts";
+import type { WorkerErrorCode } from "../../src/protocol/rules/worker-error-codes.ts";
 import type { EarlierStoryForPrompt } from "../../src/tasks/rules/story-prompt.ts";
 import type { AgentTurn } from "../agents/agent.ts";
 import type { NewJournalMessage } from "../journal/journal.ts";
-import type { taskLimitsWithDefaults } from "../journal/request.ts";
-import type { SandboxPaths } from "../machine/places.ts";
+import type { taskLimitsWithDefaults } from "../journal/task-request.ts";
+import type { PauseAwareClock } from "../machine/pause-aware-clock.ts";
 import type { ProcessWatch } from "../machine/process-watch.ts";
-import type { PauseAwareClock } from "../machine/work-clock.ts";
-import type { SupervisedTurnEnd } from "../turn/agent-turn.ts";
+import type { SandboxPaths } from "../machine/sandbox-paths.ts";
+import type { SupervisedTurnEnd } from "../turn/run-turn.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 export interface StoryExecutionDeps {

@@ -1,5 +1,5 @@
 import type { ActivityKind } from "../../src/contract/acp.ts";
-import { sanitizeText } from "../../src/text/clean-text.ts";
+import { sanitizeText } from "../../src/text/sanitize-text.ts";
 
 const minIntervalMs = 250;
 /**

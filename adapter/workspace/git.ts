@@ -3,7 +3,7 @@ import {
   type RunAsAgentResult,
   runProgramAsAgentUser,
 } from "../machine/agent-user.ts";
-import type { StartCommandTimeLimit } from "../machine/command-time.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
 import { describeProgramEnd, type ProgramEnd, requireExitCode } from "../machine/program-end.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's error output. */

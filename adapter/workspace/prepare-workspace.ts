@@ -1,16 +1,16 @@
-import type { WorkerErrorCode } from "../../src/protocol/rules/acp-codes.ts";
-import type { EarlierAdapterRunResults } from "../journal/history.ts";
+import type { WorkerErrorCode } from "../../src/protocol/rules/worker-error-codes.ts";
+import type { EarlierAdapterRunResults } from "../journal/earlier-runs.ts";
 import { runProgramAsAgentUser } from "../machine/agent-user.ts";
-import { FatalWorkerError } from "../machine/cannot-work.ts";
-import type { StartCommandTimeLimit } from "../machine/command-time.ts";
-import type { SandboxPaths } from "../machine/places.ts";
-import { readRegularFileScript } from "../machine/plain-file.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
+import { FatalWorkerError } from "../machine/fatal-worker-error.ts";
 import { ProgramResultUnknownError, requireExitCode } from "../machine/program-end.ts";
+import { readRegularFileScript } from "../machine/regular-file-scripts.ts";
+import type { SandboxPaths } from "../machine/sandbox-paths.ts";
+import type { ChangedFilesLimits } from "./changed-files-limits.ts";
 import { createGit } from "./git.ts";
-import type { ChangedFilesLimits } from "./measure-work.ts";
-import { restoreUncommittedWorkSnapshot } from "./snapshots.ts";
+import { restoreUncommittedWorkSnapshot } from "./work-snapshots.ts";
 import { fetchBundle, openWorkspace, removeStaleGitLocks, type Workspace } from "./workspace.ts";
-import { createWorkspaceReadyMarker } from "./workspace-mark.ts";
+import { createWorkspaceReadyMarker } from "./workspace-ready-marker.ts";
 
 export interface WorkspaceRequest {
   readonly paths: SandboxPaths;

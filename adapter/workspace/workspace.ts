@@ -1,15 +1,15 @@
 import { open as openFile } from "node:fs/promises";
 import type { CommitAuthor } from "../../src/contract/acp.ts";
-import { sanitizeLines } from "../../src/text/clean-text.ts";
+import { sanitizeLines } from "../../src/text/sanitize-text.ts";
 import { runProgramAsAgentUser } from "../machine/agent-user.ts";
-import { FatalWorkerError } from "../machine/cannot-work.ts";
-import type { StartCommandTimeLimit } from "../machine/command-time.ts";
-import { removeBlockingGitFilesScript } from "../machine/plain-file.ts";
+import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
+import { FatalWorkerError } from "../machine/fatal-worker-error.ts";
 import { requireExitCode } from "../machine/program-end.ts";
-import { gitAuthorVariables } from "./commit-words.ts";
+import { removeBlockingGitFilesScript } from "../machine/regular-file-scripts.ts";
+import { type ChangedFilesLimits, checkChangedFilesLimits } from "./changed-files-limits.ts";
+import { gitAuthorVariables } from "./commit-messages.ts";
 import { createGit, type Git, GitFailure, type GitRunOptions } from "./git.ts";
-import { type ChangedFilesLimits, checkChangedFilesLimits } from "./measure-work.ts";
-import type { WorkspaceReadyMarker } from "./workspace-mark.ts";
+import type { WorkspaceReadyMarker } from "./workspace-ready-marker.ts";
 
 /** The copy of the repository in which the agent works. All methods run git as the agent's Linux user. */
 export interface Workspace {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { BufferLease } from "./body-room.ts";
+import type { BufferLease } from "./buffer-budget.ts";
 
 /** The maximum size of a request's body, in bytes: more than any API accepts. */
 const maxBytes = 64 << 20;

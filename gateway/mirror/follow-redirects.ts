@@ -1,11 +1,11 @@
 import type { Mirror, RefusalReason } from "../../src/contract/gateway.ts";
+import { normalizedRegistryUrl } from "./mirror-rules.ts";
 import {
   NonPublicHostError,
   type SendUpstreamRequest,
   type UpstreamAnswer,
   type UpstreamRequest,
-} from "./ask-upstream.ts";
-import { normalizedRegistryUrl } from "./mirror-rules.ts";
+} from "./upstream-request.ts";
 
 export type RedirectResult =
   | { readonly kind: "answer"; readonly answer: UpstreamAnswer }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Mirror, RefusalReason } from "../../src/contract/gateway.ts";
-import { defaultRegistryUrls } from "../../src/egress/egress.ts";
+import { defaultRegistryUrls } from "../../src/egress/allow-list.ts";
 
 /** An allowed request to a package registry, and how the gateway must send it. */
 export interface AllowedMirrorRequest {

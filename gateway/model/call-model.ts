@@ -1,34 +1,39 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AdmittedWorker, ModelEndpoint } from "../../src/contract/gateway.ts";
 import { spendingOfCall } from "../../src/usage/spending.ts";
-import type { AdmittedWorkers } from "../accounts/admitted.ts";
+import type { AdmittedWorkers } from "../accounts/admitted-workers.ts";
 import type { Journal } from "../accounts/journal.ts";
-import type { SpendingLedger } from "../accounts/ledger.ts";
-import type { RateLimitTracker } from "../accounts/limits.ts";
-import type { RefusedRequestJournal } from "../accounts/refusals.ts";
-import { bufferFullAnswer, forbiddenAnswer, sendErrorAnswer, unavailableAnswer } from "../http/answers.ts";
-import type { BufferBudget, BufferLease } from "../http/body-room.ts";
-import type { RunInWorkerQueue } from "../http/in-turn.ts";
-import { receiveModelCallBody } from "../http/receive-body.ts";
+import type { RateLimitTracker } from "../accounts/rate-limit-tracker.ts";
+import type { RefusedRequestJournal } from "../accounts/refused-request-journal.ts";
+import type { SpendingLedger } from "../accounts/spending-ledger.ts";
+import type { BufferBudget, BufferLease } from "../http/buffer-budget.ts";
+import {
+  bufferFullAnswer,
+  forbiddenAnswer,
+  sendErrorAnswer,
+  unavailableAnswer,
+} from "../http/error-answers.ts";
+import { receiveModelCallBody } from "../http/receive-call-body.ts";
+import type { RunInWorkerQueue } from "../http/worker-cpu-queue.ts";
 import { zeroTokenCounts } from "../usage/read-usage.ts";
 import { createUsageReader } from "../usage/usage-reader.ts";
-import { recordEndedModelCall } from "./close-call.ts";
 import {
   buildModelRequestHeaders,
   credentialForModelEndpoint,
   credentialFromLoginToken,
   type ModelCallCredential,
 } from "./credentials.ts";
-import { parseRateLimitEnd } from "./limit-facts.ts";
-import { LoginRenewalError, type SubscriptionLogins } from "./logins.ts";
-import { type ForwardedModelAnswer, forwardModelAnswer } from "./pass-answer.ts";
 import {
   addIncludeUsage,
   estimateModelCallUsage,
   type ForwardedRequestBody,
   type ModelCallUsageEstimate,
-} from "./reserve.ts";
-import { sendModelCall } from "./send-call.ts";
+} from "./estimate-call-usage.ts";
+import { type ForwardedModelAnswer, forwardModelAnswer } from "./forward-answer.ts";
+import { parseRateLimitEnd } from "./parse-rate-limit.ts";
+import { recordEndedModelCall } from "./record-ended-call.ts";
+import { sendModelCall } from "./send-model-call.ts";
+import { LoginRenewalError, type SubscriptionLogins } from "./subscription-logins.ts";
 
 export interface CallModelDeps {
   readonly admitted: AdmittedWorkers;

@@ -1,6 +1,6 @@
 import type { ModelEndpoint } from "../../src/contract/gateway.ts";
-import type { SubscriptionLogins } from "./logins.ts";
-import { isForwardedHeader } from "./passed-words.ts";
+import { isForwardedHeader } from "./forwarded-headers.ts";
+import type { SubscriptionLogins } from "./subscription-logins.ts";
 
 /**
  * The credential for one call to a model. Also names the secrets that the gateway must remove from the

@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../../src/usage/spending.ts";
-import type { ExtractedJsonRecord } from "./picked-values.ts";
+import type { ExtractedJsonRecord } from "./extracted-values.ts";
 
 /** The model and the token counts that a model API reported in its answer to a call. */
 export interface ReportedUsage {

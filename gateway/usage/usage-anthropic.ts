@@ -1,5 +1,5 @@
 import type { TokenCounts } from "../../src/usage/spending.ts";
-import { type ExtractedJsonRecord, findExtractedValue, hasExtractedValue } from "./picked-values.ts";
+import { type ExtractedJsonRecord, findExtractedValue, hasExtractedValue } from "./extracted-values.ts";
 import {
   hasAnyMember,
   maxTokenCounts,

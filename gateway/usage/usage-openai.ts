@@ -4,7 +4,7 @@ import {
   findExtractedValue,
   findExtractedValues,
   hasExtractedValue,
-} from "./picked-values.ts";
+} from "./extracted-values.ts";
 import {
   hasAnyMember,
   type ReportedUsage,

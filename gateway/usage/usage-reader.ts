@@ -1,6 +1,6 @@
-import { ServerSentEventParser } from "./event-cutter.ts";
-import { JsonValueExtractor } from "./json-picker.ts";
+import { JsonValueExtractor } from "./json-value-extractor.ts";
 import type { ReportedUsage, UsageRecordReader } from "./read-usage.ts";
+import { ServerSentEventParser } from "./server-sent-events.ts";
 import { anthropicReader } from "./usage-anthropic.ts";
 import { googleReader } from "./usage-google.ts";
 import { openaiReader } from "./usage-openai.ts";

@@ -1,6 +1,6 @@
-import type { ModelApi } from "../egress/endpoint-words.ts";
+import type { ModelApi } from "../egress/parse-endpoint.ts";
 import { needsModelApi } from "../egress/worker-network.ts";
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 
 /**
  * An agent's kind, command and environment variables, as a task file, the settings or a task request specify

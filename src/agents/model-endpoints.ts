@@ -4,7 +4,7 @@ import {
   type ParsedUpstream,
   parseBaseUrl,
   parseModelEndpoint,
-} from "../egress/endpoint-words.ts";
+} from "../egress/parse-endpoint.ts";
 import { redactSecretReference } from "../secrets/rules/secret-reference.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import {

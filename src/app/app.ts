@@ -7,17 +7,17 @@ import { findRepository, type Repository } from "../git/find-repository.ts";
 import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
 import type { Lock } from "../machine/lock.ts";
 import { type EnvironmentVariables, userFolders } from "../machine/user-folders.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import { type SettingsFile, settingsWithoutOrigins } from "../settings/rules/settings.ts";
 import type { ChangeStateDeps } from "../state/change-state.ts";
-import type { CheckedState, ReadHostJournal } from "../state/check-state.ts";
+import type { CheckedState, ReadHostJournal } from "../state/compare-state-with-engine.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import type { StateFile } from "../state/state-file.ts";
 import { nullIfStateInvalid, type StateStore } from "../state/state-store-port.ts";
 import type { LoadTasksDeps } from "../tasks/load-tasks.ts";
 import type { FileToTrust } from "../tasks/trust-files.ts";
 import { once } from "../text/once.ts";
-import { slugOfTaskFile, workerSlug } from "../text/slug.ts";
+import { slugOfTaskFile, workerSlug } from "../text/slugs.ts";
 import { createEngineAccess, createEngineSearch } from "./engine.ts";
 import { createLockFactory } from "./locks.ts";
 import { createMergeOperations } from "./merge.ts";
@@ -69,7 +69,7 @@ export function compose({
     const [{ stateFile: fileAt }, { parseState }, { resolveSwarmFile }] = await Promise.all([
       import("../state/state-file.ts"),
       import("./read-document.ts"),
-      import("../machine/inside.ts"),
+      import("../machine/path-containment.ts"),
     ]);
     const places = {
       stateFile: await resolveSwarmFile(root, "swarm-state.json"),
@@ -164,7 +164,7 @@ export function compose({
   };
 
   const checkState = async (): Promise<CheckedState> => {
-    const { compareStateWithEngine: check } = await import("../state/check-state.ts");
+    const { compareStateWithEngine: check } = await import("../state/compare-state-with-engine.ts");
     const scope = { projectId: (await project()).id, worktree: (await repository()).worktree };
     return check({ store: await stateStore(), owner: await ownerLock(), findEngine, readJournal }, scope);
   };
@@ -326,11 +326,11 @@ export function compose({
 
     async doctor(onStep, signal) {
       const [{ diagnoseSetup }, { createGit }, machine, credentials, plugin] = await Promise.all([
-        import("../doctor/diagnose.ts"),
+        import("../doctor/diagnose-setup.ts"),
         import("../git/git.ts"),
         import("../engine/read-machine.ts"),
         import("../secrets/credentials.ts"),
-        import("../claude-code/installed-plugin.ts"),
+        import("../claude-code/test-plugin-hook.ts"),
       ]);
       const found = await findRepository(folder);
       const settings = await explainAllSettings().then(

@@ -9,10 +9,10 @@ import type { EnvironmentVariables, UserFolders } from "../machine/user-folders.
 import type { Settings } from "../settings/rules/settings.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import type { StateStore } from "../state/state-store-port.ts";
-import type { NetworkAccess } from "../swarm/worker/doors.ts";
-import type { SwarmOwnerDeps } from "../swarm/worker/swarm-deps.ts";
+import type { NetworkAccess } from "../swarm/worker/network-access.ts";
+import type { SwarmOwnerDeps } from "../swarm/worker/swarm-owner-deps.ts";
 import type { WorkerTask } from "../tasks/rules/plan.ts";
-import { parseDurationMs } from "../text/duration.ts";
+import { parseDurationMs } from "../text/duration-and-size.ts";
 
 /**
  * The maximum delay in milliseconds that `setTimeout` accepts. With a longer delay, the timer fires at once.
@@ -63,7 +63,9 @@ export async function openSwarmNetworkAccess(
 ): Promise<SwarmNetworkAccess> {
   const { settings, network, access } = context;
   const gateway = settings.network === "gateway" ? await gatewayOf(deps, context) : null;
-  const { openNetworkAccessWithoutGateway: withoutGateway } = await import("../swarm/worker/doors.ts");
+  const { openNetworkAccessWithoutGateway: withoutGateway } = await import(
+    "../swarm/worker/network-access.ts"
+  );
   const networkAccess = gateway ?? withoutGateway(network, ({ request }) => access.credentials(request));
   const time = settings.swarmBudgetTime;
   const timeUp = new AbortController();

@@ -7,7 +7,7 @@ import type { PrivateEngine } from "../engine/private-engine.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { Lock } from "../machine/lock.ts";
 import { packageFolder } from "../machine/package-folder.ts";
-import type { ContainerPauseLock } from "../machine/pause-gate.ts";
+import type { ContainerPauseLock } from "../machine/pause-lock.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import { type ExplainedSetting, settingsWithoutOrigins } from "../settings/rules/settings.ts";
 import { once } from "../text/once.ts";
@@ -53,7 +53,7 @@ export function createEngineAccess({ env, stateFolder, lockAt, gateAt }: EngineA
       import("./read-document.ts"),
     ]);
     const hostFunctions = async () => {
-      const { killStartingPrograms } = await import("../machine/end-beginnings.ts");
+      const { killStartingPrograms } = await import("../machine/kill-starting-programs.ts");
       return { killStartingPrograms, gate: await gateAt(join(stateFolder, "gates")) };
     };
     return (endpoint) => dockerEngine(endpoint, { adapterFile, parseProbe, hostFunctions });

@@ -8,7 +8,7 @@ import type { CrashHook } from "../machine/crash-points.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import type { StateStore } from "../state/state-store-port.ts";
-import type { OwnerServices } from "../swarm/worker/equip-worker.ts";
+import type { OwnerServices } from "../swarm/worker/prepare-worker.ts";
 import type { LedgerFile } from "../tasks/project-files-port.ts";
 import { createSwarmProver, type SwarmProverInput } from "./prover.ts";
 
@@ -57,15 +57,15 @@ export async function buildOwnerServices(
     { proofFiles },
     { isProofReport },
   ] = await Promise.all([
-    import("../swarm/worker/worker-places.ts"),
-    import("../protocol/timing.ts"),
+    import("../swarm/worker/worker-channel.ts"),
+    import("../protocol/clock-and-random.ts"),
     import("../archive/read-archive.ts"),
     import("../archive/pack-files.ts"),
     import("../schema/find-message-problem.ts"),
     import("../git/work-repository.ts"),
     import("../git/commit-reader.ts"),
     import("../git/git.ts"),
-    import("../tasks/read-script.ts"),
+    import("../tasks/read-agent-script.ts"),
     import("../swarm/merge/proof-files.ts"),
     import("./read-document.ts"),
   ]);

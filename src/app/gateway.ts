@@ -1,22 +1,22 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { gatewayEnvironment } from "../agents/door-environment.ts";
+import { gatewayEnvironment } from "../agents/gateway-environment.ts";
 import { nonSecretVariablesOf, planEndpoints } from "../agents/model-endpoints.ts";
 import type { Mirror, ModelEndpoint } from "../contract/gateway.ts";
 import type { ContainerRecord } from "../contract/swarm-state.ts";
-import { defaultRegistryUrls, parseAllowList } from "../egress/egress.ts";
+import { defaultRegistryUrls, parseAllowList } from "../egress/allow-list.ts";
 import { planMirrors } from "../egress/plan-mirrors.ts";
 import { defaultSubnets, isSubnetRange } from "../egress/worker-subnets.ts";
 import type { ConnectedEngine } from "../engine/engine.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { GatewayDeps, WorkerToAdmit } from "../gateway/gateway-deps.ts";
-import type { SwarmGateway } from "../gateway/keep-gateway.ts";
+import type { SwarmGateway } from "../gateway/supervise-gateway.ts";
 import type { EnvironmentVariables, UserFolders } from "../machine/user-folders.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
-import type { TaskRequestStore } from "../swarm/worker/request-files.ts";
+import type { TaskRequestStore } from "../swarm/worker/task-request-store.ts";
 import { agentOfTask, type WorkerTask } from "../tasks/rules/plan.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 import { withDefaultPrices } from "../usage/model-prices.ts";
 
 export interface SwarmGatewayDeps
@@ -64,13 +64,13 @@ export async function createSwarmGateway(parts: SwarmGatewayDeps): Promise<Swarm
     { superviseGateway },
     { pauseWorkerForRateLimit },
   ] = await Promise.all([
-    import("../gateway/hold-gateway.ts"),
-    import("../swarm/worker/request-files.ts"),
-    import("../protocol/timing.ts"),
-    import("../gateway/routes.ts"),
+    import("../gateway/connect-to-gateway.ts"),
+    import("../swarm/worker/task-request-store.ts"),
+    import("../protocol/clock-and-random.ts"),
+    import("../gateway/parse-routes.ts"),
     import("../schema/find-gateway-problem.ts"),
-    import("../gateway/keep-gateway.ts"),
-    import("../swarm/model-pauses.ts"),
+    import("../gateway/supervise-gateway.ts"),
+    import("../swarm/rate-limit-pauses.ts"),
   ]);
   const { env, settings, engine, swarmId, root, gitFolder } = parts;
   const { containers, networks, volumes } = engine;
@@ -157,7 +157,7 @@ async function secretReader({ env, folders, settings, onWarning }: SwarmGatewayD
     import("../secrets/read-secret.ts"),
     import("../secrets/secret-program.ts"),
     import("../gateway/resolve-endpoint.ts"),
-    import("../secrets/login-file.ts"),
+    import("../secrets/claude-login.ts"),
   ]);
   const { home } = folders;
   const run = createSecretProgramRunner();

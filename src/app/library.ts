@@ -4,7 +4,7 @@ import type { ContainerEngine } from "../engine/engine.ts";
 import { engineCandidates } from "../engine/engine-candidates.ts";
 import type { EnsuredImage } from "../images/ensure-base-image.ts";
 import { userFolders } from "../machine/user-folders.ts";
-import type { checkLibraryCall } from "../sandbox/check-call.ts";
+import type { checkLibraryCall } from "../sandbox/check-library-call.ts";
 import type { SandboxOptions } from "../sandbox/create-sandbox.ts";
 import type { OpenSandboxOptions } from "../sandbox/open-sandbox.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -86,10 +86,10 @@ export async function buildBaseImage(
 }
 
 const check: typeof checkLibraryCall = async (name, said) =>
-  (await import("../sandbox/check-call.ts")).checkLibraryCall(name, said);
+  (await import("../sandbox/check-library-call.ts")).checkLibraryCall(name, said);
 
 async function checked(sandbox: Sandbox): Promise<Sandbox> {
-  const { addArgumentChecks } = await import("../sandbox/checked-sandbox.ts");
+  const { addArgumentChecks } = await import("../sandbox/add-argument-checks.ts");
   return addArgumentChecks(sandbox, check);
 }
 

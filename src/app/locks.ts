@@ -1,6 +1,6 @@
 import { SwarmError } from "../errors/errors.ts";
 import type { Lock } from "../machine/lock.ts";
-import type { ContainerPauseLock } from "../machine/pause-gate.ts";
+import type { ContainerPauseLock } from "../machine/pause-lock.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 
 export interface LockFactory {
@@ -38,8 +38,8 @@ export function createLockFactory({
 
   const gateAt = async (folder: string): Promise<ContainerPauseLock> => {
     if (lockKind() === "portable")
-      return (await import("../machine/portable-gate.ts")).portablePauseLock(folder, lockAt);
-    return (await import("../machine/kernel-gate.ts")).kernelPauseLock(folder);
+      return (await import("../machine/portable-pause-lock.ts")).portablePauseLock(folder, lockAt);
+    return (await import("../machine/kernel-pause-lock.ts")).kernelPauseLock(folder);
   };
 
   return { lockKind, lockAt, gateAt };

@@ -11,7 +11,7 @@ import { findWorkersByArguments } from "../state/rules/choose-workers.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { homeVolumeName } from "../state/rules/worker-names.ts";
 import { once } from "../text/once.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 import { openCommitChecker } from "./checker.ts";
 import type { OwnerOperationsDeps } from "./owner.ts";
 import { ensureImageAtHead, findSandboxRuntime } from "./sandbox-parts.ts";
@@ -41,7 +41,7 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
     async merge({ workers, into, check }, onStep, signal) {
       const [{ acquireSwarmOwnership }, { mergeSwarm }, { workRepository }, { createCommitReader }] =
         await Promise.all([
-          import("../state/ownership.ts"),
+          import("../state/acquire-ownership.ts"),
           import("../swarm/merge/merge-swarm.ts"),
           import("../git/work-repository.ts"),
           import("../git/commit-reader.ts"),
@@ -116,7 +116,7 @@ export function createMergeOperations(deps: MergeOperationsDeps): MergeOperation
    */
   async function writeReports(report: MergeReport, onStep: (step: string) => void): Promise<void> {
     const [{ openMergeReportFile }, { writeSwarmReport }] = await Promise.all([
-      import("../swarm/merge/merge-file.ts"),
+      import("../swarm/merge/merge-report-file.ts"),
       import("../swarm/report/write-report.ts"),
     ]);
     try {
@@ -139,7 +139,7 @@ async function recognisedCheck(
 ): Promise<string | null> {
   const { verify } = await resolveSettings();
   if (verify.length > 0) return verify.map((command) => `(${command})`).join(" && ");
-  const { findTestCommand } = await import("../tasks/find-tests.ts");
+  const { findTestCommand } = await import("../tasks/find-test-command.ts");
   const tests = await findTestCommand(commits);
   return tests.kind === "found" ? tests.command : null;
 }
@@ -152,7 +152,7 @@ async function settingsOfSwarm(
   { explainAllSettings, repository }: MergeOperationsDeps,
   swarmId: string,
 ): Promise<Settings> {
-  const { openTaskRequestStore } = await import("../swarm/worker/request-files.ts");
+  const { openTaskRequestStore } = await import("../swarm/worker/task-request-store.ts");
   const { gitFolder } = await repository();
   const { settings } = await explainAllSettings();
   return applyRecordedSettings(settings, await openTaskRequestStore(gitFolder, swarmId).findSettings());

@@ -10,10 +10,11 @@ import type { AgentAccess } from "../gateway/agent-access.ts";
 import type { ImageOperations } from "../images/image-operations.ts";
 import type { Lock } from "../machine/lock.ts";
 import type { EnvironmentVariables, UserFolders } from "../machine/user-folders.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import { applyRecordedSettings, pickRecordedSettings } from "../settings/rules/recorded-settings.ts";
 import type { ExplainedSetting, Settings } from "../settings/rules/settings.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { findPendingCommands } from "../state/rules/owner-commands.ts";
 import {
   countWorkersByStatus,
   hasUnendedWorkers,
@@ -22,14 +23,13 @@ import {
   type SwarmState,
   stateWithReplacedRecord,
 } from "../state/rules/swarm-state.ts";
-import { findPendingCommands } from "../state/rules/wishes.ts";
 import type { StateFile } from "../state/state-file.ts";
 import type { PlannedWork } from "../swarm/begin-swarm.ts";
 import { defaultIntegrationBranch } from "../swarm/merge/rules/merge-report.ts";
-import type { SwarmEvent, SwarmOwnerDeps } from "../swarm/worker/swarm-deps.ts";
+import type { SwarmEvent, SwarmOwnerDeps } from "../swarm/worker/swarm-owner-deps.ts";
 import type { LoadTasksDeps } from "../tasks/load-tasks.ts";
 import type { LoadedTask, WorkerTask } from "../tasks/rules/plan.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 import { openSwarmNetworkAccess } from "./egress.ts";
 import { buildOwnerServices, type OwnerServicesDeps } from "./equipment.ts";
 import { ensureImageAtHead, findSandboxRuntime } from "./sandbox-parts.ts";
@@ -83,13 +83,13 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
       { retryWorkers },
       { createHostCapacityReader },
     ] = await Promise.all([
-      import("../state/ownership.ts"),
-      import("../state/owned-state.ts"),
+      import("../state/acquire-ownership.ts"),
+      import("../state/owner-state.ts"),
       import("../swarm/begin-swarm.ts"),
-      import("../swarm/own-swarm.ts"),
-      import("../swarm/worker/tidy-workers.ts"),
+      import("../swarm/owner-loop.ts"),
+      import("../swarm/worker/finish-removals.ts"),
       import("../swarm/worker/retry-workers.ts"),
-      import("../swarm/worker/host-room.ts"),
+      import("../swarm/worker/host-capacity.ts"),
     ]);
     await using ownership = await acquireSwarmOwnership(await deps.ownerLock());
     const known = await (await deps.stateStore()).find();
@@ -225,8 +225,8 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
     }: { readonly swarmId: string; readonly names: readonly string[]; readonly onto: string },
   ): Promise<void> {
     const [{ reworkWorkers }, { openMergeReportFile }, { isMergeReport }] = await Promise.all([
-      import("../swarm/merge/take-up-workers.ts"),
-      import("../swarm/merge/merge-file.ts"),
+      import("../swarm/merge/rework-workers.ts"),
+      import("../swarm/merge/merge-report-file.ts"),
       import("./read-document.ts"),
     ]);
     const { root } = await deps.repository();
@@ -258,7 +258,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   async function openEvents(swarmId: string, report: SwarmRunCallbacks): Promise<EventLog> {
     const [{ eventLog }, { resolveSwarmFile }, { root }] = await Promise.all([
       import("../events/event-log.ts"),
-      import("../machine/inside.ts"),
+      import("../machine/path-containment.ts"),
       deps.repository(),
     ]);
     const folder = dirname(await resolveSwarmFile(root, "events.ndjson"));
@@ -270,7 +270,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   async function requestsOf(swarmId: string) {
-    const { openTaskRequestStore } = await import("../swarm/worker/request-files.ts");
+    const { openTaskRequestStore } = await import("../swarm/worker/task-request-store.ts");
     return openTaskRequestStore((await deps.repository()).gitFolder, swarmId);
   }
 
@@ -303,7 +303,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   async function accessToModels(settings: Settings | null): Promise<AgentAccess> {
     const [{ agentAccess }, { openTaskRequestStore }] = await Promise.all([
       import("../gateway/agent-access.ts"),
-      import("../swarm/worker/request-files.ts"),
+      import("../swarm/worker/task-request-store.ts"),
     ]);
     const { gitFolder } = await deps.repository();
     return agentAccess({
@@ -342,7 +342,7 @@ export function createOwnerOperations(deps: OwnerOperationsDeps): OwnerOperation
   }
 
   async function recall(swarmId: string, record: ContainerRecord): Promise<WorkerTask | null> {
-    const { findWorkerTask } = await import("../swarm/worker/recall-task.ts");
+    const { findWorkerTask } = await import("../swarm/worker/find-worker-task.ts");
     const { findRequest } = await requestsOf(swarmId);
     return findWorkerTask({ loadTask, findRequest }, record);
   }

@@ -27,7 +27,7 @@ export function createPluginOperations({ folder, folders, lockAt }: PluginOperat
     async validate() {
       const [{ claudeProgram }, { testPluginHook }] = await Promise.all([
         import("../claude-code/claude-program.ts"),
-        import("../claude-code/installed-plugin.ts"),
+        import("../claude-code/test-plugin-hook.ts"),
       ]);
       const made = await path();
       const isThere = (await claudeProgram.version()) !== null;

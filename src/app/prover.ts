@@ -1,5 +1,5 @@
 import type { WorkRepository } from "../git/work-repository-port.ts";
-import type { SwarmOwnerDeps } from "../swarm/worker/swarm-deps.ts";
+import type { SwarmOwnerDeps } from "../swarm/worker/swarm-owner-deps.ts";
 import { once } from "../text/once.ts";
 import { type CommitCheckerInput, openCommitChecker } from "./checker.ts";
 import type { OwnerOperationsDeps } from "./owner.ts";
@@ -20,9 +20,9 @@ export function createSwarmProver(
   const prover = once(async () => {
     const [{ createWorkerResultProver }, { proofFiles }, { findTestCommand }, { root }, runChecks] =
       await Promise.all([
-        import("../swarm/merge/prove-work.ts"),
+        import("../swarm/merge/worker-result-prover.ts"),
         import("../swarm/merge/proof-files.ts"),
-        import("../tasks/find-tests.ts"),
+        import("../tasks/find-test-command.ts"),
         deps.repository(),
         openCommitChecker(deps, swarm, signal),
       ]);

@@ -4,8 +4,8 @@ import { statusDocument, statusLines, suggestNextCommand } from "../cli/render/s
 import { toJson, toJsonLine } from "../cli/render/to-json.ts";
 import type { SwarmState } from "../contract/swarm-state.ts";
 import type { LabelledContainer } from "../engine/engine.ts";
-import { findKernelLockHolder } from "../machine/glance-at-holder.ts";
-import { readSmallFile } from "../machine/read-small.ts";
+import { findKernelLockHolder } from "../machine/find-lock-holder.ts";
+import { readSmallFile } from "../machine/read-small-file.ts";
 import validate from "../schema/generated/swarm-state.js";
 import { readDependsOn } from "../schema/read-depends-on.ts";
 import { swarmExitCode } from "../state/rules/swarm-exit.ts";
@@ -58,7 +58,7 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
   if (!swarm.engine?.endpoint.startsWith(localPrefix)) return false;
   // Imports the comparison only here, because most calls have nothing to compare.
   const { compareRecordsWithContainers, areContainersOnRecordedEngine, comparisonNeedsJournal } =
-    await import("../state/compare-containers.ts");
+    await import("../state/compare-records.ts");
   const isCompleted = ({ status }: { readonly status: string }): boolean => status === "completed";
   if (!swarm.containers.every((record) => isCompleted(record) || !comparisonNeedsJournal(record)))
     return false;
@@ -80,7 +80,7 @@ async function agrees(swarm: SwarmState, ownerAlive: boolean): Promise<boolean> 
 /** Lists the project's containers in the engine. Returns null if the engine gives no valid answer. */
 async function listed({ engine, project }: SwarmState): Promise<LabelledContainer[] | null> {
   const [{ httpGetFromSocket }, { parseContainerList, containerListPath }] = await Promise.all([
-    import("../engine/docker/ask-socket.ts"),
+    import("../engine/docker/http-get-from-socket.ts"),
     import("../engine/docker/list-containers.ts"),
   ]);
   const socket = engine?.endpoint.slice(localPrefix.length) ?? "";

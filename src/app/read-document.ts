@@ -5,7 +5,7 @@ import type { TaskFile } from "../contract/tasks.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
 import { findSchemaViolations } from "../schema/find-violations.ts";
 import { parseJson } from "../schema/parse-json.ts";
-import type { LocatedDocument } from "../settings/documents.ts";
+import type { LocatedDocument } from "../settings/located-document.ts";
 import { findSettingProblems } from "../settings/rules/setting-problems.ts";
 import type { SettingsFile } from "../settings/rules/settings.ts";
 import { findTaskFileProblems } from "../tasks/rules/task-file-problems.ts";

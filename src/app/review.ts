@@ -6,12 +6,12 @@ import type { TaskFile } from "../contract/tasks.ts";
 import { createEventFilter } from "../events/rules/event-filter.ts";
 import type { Repository } from "../git/find-repository.ts";
 import type { Lock } from "../machine/lock.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import { findWorkerByArgument } from "../state/rules/choose-workers.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { nullIfStateInvalid } from "../state/state-store-port.ts";
 import type { TaskFolder } from "../tasks/project-files-port.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 
 export interface ReviewOperationsDeps {
   readonly clock: () => Date;
@@ -50,8 +50,8 @@ export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperat
   return {
     async events({ follow, ...choice }, signal) {
       const [{ eventReader }, { resolveSwarmFile }, { root }] = await Promise.all([
-        import("../events/read-events.ts"),
-        import("../machine/inside.ts"),
+        import("../events/event-reader.ts"),
+        import("../machine/path-containment.ts"),
         deps.repository(),
       ]);
       const folder = dirname(await resolveSwarmFile(root, "events.ndjson"));
@@ -106,13 +106,13 @@ export function createReviewOperations(deps: ReviewOperationsDeps): ReviewOperat
     const [{ summarizeSwarm }, { readWorkerFactsFromJournals }, { findAdapterMessageProblem }, { root }] =
       await Promise.all([
         import("../swarm/report/summarize-swarm.ts"),
-        import("../swarm/report/read-story-facts.ts"),
+        import("../swarm/report/read-worker-facts.ts"),
         import("../schema/find-message-problem.ts"),
         deps.repository(),
       ]);
     const folder = join(root, ".aimi", "swarms");
     const [{ openMergeReportFile }, { proofFiles }, { isMergeReport, isProofReport }] = await Promise.all([
-      import("../swarm/merge/merge-file.ts"),
+      import("../swarm/merge/merge-report-file.ts"),
       import("../swarm/merge/proof-files.ts"),
       import("./read-document.ts"),
     ]);

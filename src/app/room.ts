@@ -34,7 +34,7 @@ export function createPlanCapacityReader({
     const [{ hasProjectIdentity }, { createHostCapacityReader }, { commonFolder, worktree }] =
       await Promise.all([
         import("../state/project-identity.ts"),
-        import("../swarm/worker/host-room.ts"),
+        import("../swarm/worker/host-capacity.ts"),
         repository(),
       ]);
     // A plan changes nothing, so it must not create the project's identity.

@@ -14,7 +14,7 @@ import type { Lock } from "../machine/lock.ts";
 import type { EnvironmentVariables, UserFolders } from "../machine/user-folders.ts";
 import type { CreateFromSpecDeps, ProjectSandboxDeps } from "../sandbox/project-sandboxes.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import { parseSizeBytes } from "../text/duration.ts";
+import { parseSizeBytes } from "../text/duration-and-size.ts";
 import { once } from "../text/once.ts";
 import { adapterFile, adapterId, imagesFolder } from "./engine.ts";
 
@@ -117,12 +117,12 @@ export function createSandboxAndImageOperations(
   };
 
   const sandboxes = once(async (): Promise<SandboxOperations> => {
-    const { findSandbox } = await import("../sandbox/use-sandbox.ts");
+    const { findSandbox } = await import("../sandbox/running-sandbox.ts");
     return {
       async up({ specFile, allowed, autoDestroy }, onStep, signal) {
         const [{ createSandboxFromSpec }, { parseSandboxSpec }] = await Promise.all([
-          import("../sandbox/bring-up.ts"),
-          import("../sandbox/read-sandbox-spec.ts"),
+          import("../sandbox/create-from-spec.ts"),
+          import("../sandbox/parse-sandbox-spec.ts"),
         ]);
         const { file, bytes } = await readSpec(folder, specFile);
         const settings = await deps.resolveSettings();
@@ -146,7 +146,7 @@ export function createSandboxAndImageOperations(
 
       async exec({ command, sandbox, input, onOutput }, signal) {
         const [{ ensureSandboxRuns }, { runCommand }] = await Promise.all([
-          import("../sandbox/use-sandbox.ts"),
+          import("../sandbox/running-sandbox.ts"),
           import("../sandbox/command/run-command.ts"),
         ]);
         const project = await projectDeps();
@@ -167,7 +167,9 @@ export function createSandboxAndImageOperations(
       },
 
       async copy(words, signal) {
-        const { copyBetweenHostAndSandbox } = await import("../sandbox/files/copy-files.ts");
+        const { copyBetweenHostAndSandbox } = await import(
+          "../sandbox/files/copy-between-host-and-sandbox.ts"
+        );
         return copyBetweenHostAndSandbox(await projectDeps(), words, { folder }, signal);
       },
 
@@ -183,7 +185,7 @@ export function createSandboxAndImageOperations(
       },
 
       async stats(sandbox, signal) {
-        const { ensureSandboxRuns } = await import("../sandbox/use-sandbox.ts");
+        const { ensureSandboxRuns } = await import("../sandbox/running-sandbox.ts");
         const project = await projectDeps();
         const { containers, containerId } = await ensureSandboxRuns(
           project,

@@ -5,7 +5,7 @@ import { SwarmError } from "../errors/errors.ts";
 import type { Repository } from "../git/find-repository.ts";
 import { packageFolder } from "../machine/package-folder.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
-import { crontabLine, findCrontabLines, replaceCrontabLine } from "../swarm/schedule/rules/night-schedule.ts";
+import { crontabLine, findCrontabLines, replaceCrontabLine } from "../swarm/schedule/rules/cron-schedule.ts";
 import { once } from "../text/once.ts";
 
 export interface ScheduleOperationsDeps {

@@ -5,11 +5,11 @@ import { SwarmError } from "../errors/errors.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findWorkersByArguments } from "../state/rules/choose-workers.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/owner-commands.ts";
 import { hasUnendedWorkers, haveAllWorkersEnded, type SwarmState } from "../state/rules/swarm-state.ts";
-import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/wishes.ts";
 import type { PlannedWork } from "../swarm/begin-swarm.ts";
-import { refuseEndedTasks } from "../swarm/refuse-ended.ts";
-import { refuseTasksWithoutBase } from "../swarm/refuse-without-base.ts";
+import { refuseEndedTasks } from "../swarm/refuse-ended-tasks.ts";
+import { refuseTasksWithoutBase } from "../swarm/refuse-tasks-without-base.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
 import { describeHolder } from "../text/lock-holder.ts";
 import { createOwnerOperations, type OwnerOperationsDeps } from "./owner.ts";
@@ -107,7 +107,7 @@ export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperation
           : names.map((name) => ({ of: "container", name, wish: command }));
       if (await sendToOwner(commands, signal)) return { by: "owner", state: await readState() };
       const [{ acquireSwarmOwnership }, { steerUnownedSwarm }] = await Promise.all([
-        import("../state/ownership.ts"),
+        import("../state/acquire-ownership.ts"),
         import("../swarm/steer-unowned.ts"),
       ]);
       await using _ownership = await acquireSwarmOwnership(await deps.ownerLock());
@@ -138,7 +138,7 @@ export function createSwarmOperations(deps: SwarmOperationsDeps): SwarmOperation
   }
 
   async function sendToOwner(commands: readonly OwnerCommand[], signal: AbortSignal): Promise<boolean> {
-    const owner = await import("../swarm/ask-owner.ts");
+    const owner = await import("../swarm/send-to-owner.ts");
     return owner.sendCommandsToOwner(
       { store: await deps.stateStore(), owner: await deps.ownerLock(), watch: await watcher() },
       commands,

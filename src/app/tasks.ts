@@ -1,6 +1,6 @@
 import type { CommandOperations } from "../cli/composition.ts";
 import type { Repository } from "../git/find-repository.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import type { LedgerFile, TaskFolder } from "../tasks/project-files-port.ts";
 
@@ -21,7 +21,7 @@ export function createTaskFileOperations(
     async init() {
       const [{ initProject }, { createNewFilesWriter }] = await Promise.all([
         import("../tasks/init-project.ts"),
-        import("../tasks/new-files.ts"),
+        import("../tasks/project-file-writer.ts"),
       ]);
       return initProject(createNewFilesWriter((await deps.repository()).root), { today: today() });
     },
@@ -30,7 +30,7 @@ export function createTaskFileOperations(
       const [{ makeTask }, { createNewFilesWriter }, { createCommitReader }, { createGit }] =
         await Promise.all([
           import("../tasks/make-task.ts"),
-          import("../tasks/new-files.ts"),
+          import("../tasks/project-file-writer.ts"),
           import("../git/commit-reader.ts"),
           import("../git/git.ts"),
         ]);

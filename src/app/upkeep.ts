@@ -8,7 +8,7 @@ import type { Repository } from "../git/find-repository.ts";
 import type { ImageOperations } from "../images/image-operations.ts";
 import type { Lock } from "../machine/lock.ts";
 import type { UserFolders } from "../machine/user-folders.ts";
-import type { ReadHostJournal } from "../state/check-state.ts";
+import type { ReadHostJournal } from "../state/compare-state-with-engine.ts";
 import { findWorkersByArguments } from "../state/rules/choose-workers.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import type { StateFile } from "../state/state-file.ts";
@@ -44,14 +44,14 @@ export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): St
   });
 
   const hold = async (): Promise<AsyncDisposable> => {
-    const { acquireSwarmOwnership } = await import("../state/ownership.ts");
+    const { acquireSwarmOwnership } = await import("../state/acquire-ownership.ts");
     return acquireSwarmOwnership(await deps.ownerLock());
   };
 
   return {
     async status() {
       if ((await deps.findState()) === null) return null;
-      const { readSwarmStatus } = await import("../swarm/look-at-swarm.ts");
+      const { readSwarmStatus } = await import("../swarm/read-swarm-status.ts");
       const { findEngine, readJournal, clock } = deps;
       const store = await deps.stateStore();
       return readSwarmStatus(
@@ -175,7 +175,7 @@ export function createStatusAndCleanupOperations(deps: StatusAndCleanupDeps): St
   ): Promise<ClearMachineDeps> {
     const [{ openStateFolder }, { countContainersAndVolumes }] = await Promise.all([
       import("../swarm/cleanup/state-folder.ts"),
-      import("../engine/docker/engine-content.ts"),
+      import("../engine/docker/count-engine-content.ts"),
     ]);
     return {
       privateEngine: await deps.privateEngine(),

@@ -7,8 +7,8 @@ import { isTerminalStatus } from "../state/rules/container-status.ts";
 import type { ContainerRecord, SwarmState } from "../state/rules/swarm-state.ts";
 import type { StateFile } from "../state/state-file.ts";
 import type { StateStore } from "../state/state-store-port.ts";
-import type { RunningWorkerContainer } from "../swarm/worker/find-running.ts";
-import { workerSlug } from "../text/slug.ts";
+import type { RunningWorkerContainer } from "../swarm/worker/find-running-container.ts";
+import { workerSlug } from "../text/slugs.ts";
 import { createReviewOperations, type ReviewOperationsDeps } from "./review.ts";
 
 export interface WatchOperationsDeps extends Omit<ReviewOperationsDeps, "state"> {
@@ -40,7 +40,7 @@ export function createWatchOperations(deps: WatchOperationsDeps): WatchOperation
     record: ContainerRecord,
     signal: AbortSignal,
   ): Promise<RunningWorkerContainer> => {
-    const { findRunningContainer } = await import("../swarm/worker/find-running.ts");
+    const { findRunningContainer } = await import("../swarm/worker/find-running-container.ts");
     return findRunningContainer(deps, await state(), record, signal);
   };
 
@@ -71,7 +71,7 @@ export function createWatchOperations(deps: WatchOperationsDeps): WatchOperation
     },
 
     async *tail(record, { last }, signal) {
-      const { followAdapterLog } = await import("../protocol/tail-worker.ts");
+      const { followAdapterLog } = await import("../protocol/follow-adapter-log.ts");
       const { containers, containerId } = await runningWorker(record, signal);
       yield* followAdapterLog(containers, { containerId, last }, signal);
     },

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { reportFailure } from "../cli/render/report-failure.ts";
-import { runCommandLine } from "../cli/run-program.ts";
+import { runCommandLine } from "../cli/run-command-line.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { CrashHook } from "../machine/crash-points.ts";
 import { userFolders } from "../machine/user-folders.ts";

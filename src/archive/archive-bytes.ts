@@ -1,4 +1,4 @@
-import { archiveRefusedError } from "./refusal.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 
 /**
  * Reads the bytes of a tar archive on demand, without buffering the whole archive. `entry` is the name of the

@@ -1,5 +1,5 @@
 import type { ArchiveByteReader } from "./archive-bytes.ts";
-import { archiveRefusedError } from "./refusal.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 import {
   formatEntryName,
   isAllZeroBytes,

@@ -1,5 +1,5 @@
-import { hasControlCharacters } from "../text/clean-text.ts";
-import { archiveRefusedError } from "./refusal.ts";
+import { hasControlCharacters } from "../text/sanitize-text.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 import { formatEntryName } from "./tar-header.ts";
 
 const maxComponentBytes = 255;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
-import { archiveRefusedError } from "./refusal.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 
 /**
  * A folder or file to put into a tar archive. A file's content is either in memory or on this machine's disk.

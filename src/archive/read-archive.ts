@@ -1,4 +1,5 @@
 import { type ArchiveByteReader, createArchiveByteReader } from "./archive-bytes.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 import { type EntryHeader, isRegularFileEntry, paddingBytesAfter, readEntryHeader } from "./entry-headers.ts";
 import {
   createPathRegistry,
@@ -6,7 +7,6 @@ import {
   findUnprintableNameReason,
   parseEntryPath,
 } from "./entry-path.ts";
-import { archiveRefusedError } from "./refusal.ts";
 import { formatEntryName, tarBlockBytes } from "./tar-header.ts";
 
 /** The limits for one tar archive. */

@@ -1,4 +1,4 @@
-import { archiveRefusedError } from "./refusal.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 
 /** Size of a tar block in bytes. Each header, and each entry's content, begins at a multiple of this size. */
 export const tarBlockBytes = 512;

@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BoundedList } from "../text/first-of-many.ts";
+import { BoundedList } from "../text/bounded-list.ts";
+import { archiveRefusedError } from "./archive-refused.ts";
 import { type ArchiveEntry, type ArchiveLimits, type LeftOutEntry, readArchive } from "./read-archive.ts";
-import { archiveRefusedError } from "./refusal.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 export interface UnpackOptions {

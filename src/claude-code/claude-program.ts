@@ -1,5 +1,5 @@
 import { execa } from "execa";
-import { sanitizeLines } from "../text/clean-text.ts";
+import { sanitizeLines } from "../text/sanitize-text.ts";
 import type { ClaudeProgram } from "./claude-code.ts";
 
 const limitMs = 120_000;

@@ -1,8 +1,8 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { findKernelLockHolder } from "../machine/glance-at-holder.ts";
-import { readSmallFile } from "../machine/read-small.ts";
-import type { SwarmLineInput } from "./rules/swarm-line.ts";
+import { findKernelLockHolder } from "../machine/find-lock-holder.ts";
+import { readSmallFile } from "../machine/read-small-file.ts";
+import type { SwarmLineInput } from "./rules/status-texts.ts";
 
 export interface FoundSwarm {
   readonly swarm: SwarmLineInput;

@@ -1,6 +1,6 @@
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import { findSwarm } from "./find-swarm.ts";
-import { formatStatusLine } from "./rules/swarm-line.ts";
+import { formatStatusLine } from "./rules/status-texts.ts";
 
 const wrappedLimitMs = 2_000;
 

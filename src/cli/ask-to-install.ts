@@ -1,5 +1,5 @@
 import type { PrivateEngine } from "../engine/private-engine.ts";
-import { askForConfirmation } from "./render/agrees.ts";
+import { askForConfirmation } from "./render/ask-for-confirmation.ts";
 import type { Output } from "./render/output.ts";
 
 /**

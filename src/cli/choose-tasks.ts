@@ -1,8 +1,8 @@
 import { SwarmError } from "../errors/errors.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import type { CommandContext, CommandOptions } from "./flags/command.ts";
-import { explainNothingToRun } from "./render/nothing-to-run.ts";
+import { explainNothingToRun } from "./render/explain-nothing-to-run.ts";
 import { alignTable } from "./render/table.ts";
 
 type PlannedTask = Pick<

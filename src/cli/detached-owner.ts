@@ -1,10 +1,10 @@
 import { SwarmError } from "../errors/errors.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { hasUnendedWorkers } from "../state/rules/swarm-state.ts";
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import type { PlanRequest } from "./composition.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./flags/command.ts";
-import { explainNothingToRun } from "./render/nothing-to-run.ts";
+import { explainNothingToRun } from "./render/explain-nothing-to-run.ts";
 import { planNotes } from "./render/plan-notes.ts";
 
 /** Starts an owner as a background process, and waits until its swarm has begun. */

@@ -1,5 +1,5 @@
-import { defaultRegistryUrls } from "./egress.ts";
-import { type ParsedUpstream, parsePackageRegistry } from "./endpoint-words.ts";
+import { defaultRegistryUrls } from "./allow-list.ts";
+import { type ParsedUpstream, parsePackageRegistry } from "./parse-endpoint.ts";
 
 /**
  * The package registry to which a mirror in the gateway forwards requests. `headers` holds references to

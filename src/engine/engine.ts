@@ -1,7 +1,7 @@
 import type { Containers } from "./containers.ts";
 import type { Images } from "./images.ts";
 import type { Networks, Volumes } from "./networks.ts";
-import type { EngineComponent } from "./rules/find-holes.ts";
+import type { EngineComponent } from "./rules/find-vulnerabilities.ts";
 import type { Probe } from "./rules/isolation.ts";
 import type { ObservedContainer } from "./rules/observed-container.ts";
 import type { EngineSystemCallFilter } from "./rules/system-call-filter.ts";

@@ -1,8 +1,8 @@
 import { readFile, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
-import { readOrCreateSecret } from "../machine/own-secret.ts";
-import type { MachineFacts } from "./machine.ts";
+import { readOrCreateSecret } from "../machine/secret-file.ts";
+import type { MachineFacts } from "./machine-facts.ts";
 
 /** Reads the CPUs, memory, operating system and the user's rights on this machine. */
 export async function readMachineFacts(): Promise<MachineFacts> {

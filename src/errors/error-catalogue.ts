@@ -1,5 +1,5 @@
-import { formatCount } from "../text/count-of.ts";
-import { formatLocation, type SourceLocation } from "../text/place.ts";
+import { formatCount } from "../text/format-count.ts";
+import { formatLocation, type SourceLocation } from "../text/source-location.ts";
 import { createErrorEntry, type ErrorEntry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type SandboxErrorFacts, sandboxErrorCatalogue } from "./sandbox-error-catalogue.ts";

@@ -1,4 +1,4 @@
-import { formatLocation, type SourceLocation } from "../text/place.ts";
+import { formatLocation, type SourceLocation } from "../text/source-location.ts";
 import { createErrorEntry, type ErrorEntry } from "./error-entry.ts";
 import { exitCodes } from "./exit-codes.ts";
 

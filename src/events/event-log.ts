@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { EventLog, EventToLog } from "./event-log-port.ts";
-import { eventLogFileNames, eventReader } from "./read-events.ts";
+import { eventLogFileNames, eventReader } from "./event-reader.ts";
 import { eventLine } from "./rules/event-line.ts";
 
 export interface EventLogOptions {

@@ -1,5 +1,5 @@
+import { type AgentAccessSettings, createAgentAccessReport } from "../agents/agent-access-report.ts";
 import { type AgentSpec, agentVariableValues, findAgentPackageKey } from "../agents/agent-credentials.ts";
-import { type AgentAccessSettings, createAgentAccessReport } from "../agents/agent-reach.ts";
 import type { TaskRequestPayload } from "../contract/acp.ts";
 import { needsModelApi, parseWorkerNetwork } from "../egress/worker-network.ts";
 import type { ContainerNetwork } from "../engine/containers.ts";
@@ -8,9 +8,9 @@ import { SwarmError } from "../errors/errors.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
-import type { WorkerChannel } from "../swarm/worker/worker-places-port.ts";
+import type { WorkerChannel } from "../swarm/worker/worker-channel-port.ts";
 import { agentOfTask, type LoadedTask } from "../tasks/rules/plan.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 
 export interface AgentAccessDeps {
   readonly settings: Pick<Settings, "agent" | "agentCommand"> & AgentAccessSettings;

@@ -1,14 +1,14 @@
 import type { AgentSpec } from "../agents/agent-credentials.ts";
-import type { WorkerGatewayAccess } from "../agents/door-environment.ts";
+import type { WorkerGatewayAccess } from "../agents/gateway-environment.ts";
 import type { EndpointPlan } from "../agents/model-endpoints.ts";
 import type { BudgetLimits, Mirror, ModelEndpoint, ModelPrice, RenewedLogin } from "../contract/gateway.ts";
 import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { Containers } from "../engine/containers.ts";
 import type { Networks, Volumes } from "../engine/networks.ts";
-import type { SwarmEvent } from "../swarm/worker/swarm-deps.ts";
+import type { SwarmEvent } from "../swarm/worker/swarm-owner-deps.ts";
 import type { Worker } from "../swarm/worker/worker.ts";
 import type { WorkerTask } from "../tasks/rules/plan.ts";
-import type { GatewayConnection, GatewayListener } from "./gateway-line.ts";
+import type { GatewayConnection, GatewayListener } from "./gateway-connection.ts";
 
 /**
  * How workers reach the gateway: through a shared Unix socket, if the sandboxes have no network, or through a

@@ -1,7 +1,7 @@
 import { type EndpointPlan, subscriptionTokenHeader } from "../agents/model-endpoints.ts";
 import type { GatewayCredential, ModelEndpoint } from "../contract/gateway.ts";
 import { SwarmError } from "../errors/errors.ts";
-import { parseClaudeLogin } from "../secrets/login-file.ts";
+import { parseClaudeLogin } from "../secrets/claude-login.ts";
 import { parseSecretReference, redactSecretReference } from "../secrets/rules/secret-reference.ts";
 
 /** The OAuth server that renews logins of Claude Code, and the OAuth client ID to send to the server. */

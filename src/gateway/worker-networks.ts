@@ -2,9 +2,9 @@ import { freeSubnets, parseWorkerSubnet, type WorkerSubnet } from "../egress/wor
 import { labels } from "../engine/engine.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
 import type { Worker } from "../swarm/worker/worker.ts";
+import { gatewayLabels } from "./ensure-gateway.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
 import { gatewayNames, workerNetworkName } from "./rules/gateway-names.ts";
-import { gatewayLabels } from "./stand-up-gateway.ts";
 
 /** The networks of a swarm's workers. Each network has two members: one worker and the gateway. */
 export interface WorkerNetworks {

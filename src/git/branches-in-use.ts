@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { RefStore } from "./move-ref.ts";
+import type { RefStore } from "./ref-store.ts";
 
 const heads = "refs/heads/";
 

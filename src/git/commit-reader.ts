@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
-import { createProcessFolder } from "../machine/own-folder.ts";
+import { createProcessFolder } from "../machine/process-folder.ts";
 import type { CommitReader, TrackedFile } from "./commit-reader-port.ts";
 import { type GitRunOptions, runGit } from "./run-git.ts";
 

@@ -1,6 +1,6 @@
 import { SwarmError } from "../errors/errors.ts";
+import { type InteractiveGit, startInteractiveGit } from "./interactive-git.ts";
 import type { GitStartOptions } from "./start-git.ts";
-import { type InteractiveGit, startInteractiveGit } from "./talk-to-git.ts";
 
 export interface GitObjectFacts {
   readonly id: string;

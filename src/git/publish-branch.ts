@@ -1,7 +1,7 @@
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import { branchesInUse } from "./branches-in-use.ts";
-import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
-import { type FoundRef, openRefStore, type RefStore } from "./move-ref.ts";
+import { areCommits, type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
+import { type FoundRef, openRefStore, type RefStore } from "./ref-store.ts";
 import { findBranchProblem, isBranchName } from "./rules/branch-name.ts";
 import type { BranchObstacle, PublishResult, WorkToPublish } from "./work-repository-port.ts";
 

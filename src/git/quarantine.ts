@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
-import { createProcessFolder } from "../machine/own-folder.ts";
-import { createIsolatedRepo, type IsolatedRepository } from "./clean-room.ts";
+import { createProcessFolder } from "../machine/process-folder.ts";
+import { createIsolatedRepo, type IsolatedRepository } from "./isolated-repository.ts";
 
 /**
  * A new folder for data that swarm has not checked yet, which only this user can enter. Disposing removes the

@@ -1,10 +1,10 @@
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import { baseNameOf } from "../text/tree-path.ts";
 import { splitStream } from "../wire/split-stream.ts";
-import type { IsolatedRepository } from "./clean-room.ts";
-import { type ChangedEntry, readChangedEntries } from "./read-entries.ts";
+import { type ChangedEntry, readChangedEntries } from "./changed-entries.ts";
+import type { IsolatedRepository } from "./isolated-repository.ts";
+import { readSmallBlobs } from "./read-small-blobs.ts";
 import { findSensitiveReason, hasChangedScripts, type SensitivePath } from "./rules/sensitive-paths.ts";
-import { readSmallBlobs } from "./small-files.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "./work-repository-port.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { formatBytes, formatDuration } from "../text/duration.ts";
+import { formatBytes, formatDuration } from "../text/duration-and-size.ts";
 import { createGitError, type GitExit, type GitStartOptions, startGit } from "./start-git.ts";
 
 export interface GitRunOptions extends GitStartOptions {

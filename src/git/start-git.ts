@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { SwarmError } from "../errors/errors.ts";
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 
 /**
  * The variables to remove from git's environment. If a git hook calls swarm, git has set these variables, and

@@ -1,16 +1,16 @@
-import { areCommits, type IsolatedRepository, isAncestor } from "./clean-room.ts";
+import { findRefCommit, type ImportDeps, importBundle } from "./import-bundle.ts";
+import { areCommits, type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
 import {
   findConflictingFiles,
   mergeIntoOneCommit,
   mergeTwoCommits,
   mergeTwoWithConflictMarkers,
-} from "./merge-bases.ts";
-import { openRefStore } from "./move-ref.ts";
+} from "./merge-into-one-commit.ts";
 import { inspectBranch, publishBranch } from "./publish-branch.ts";
 import { openQuarantine } from "./quarantine.ts";
 import { readChanges, readPatch, readSensitivePaths } from "./read-changes.ts";
+import { openRefStore } from "./ref-store.ts";
 import { isCommitId } from "./rules/commit-id.ts";
-import { findRefCommit, type ImportDeps, importBundle } from "./take-in.ts";
 import type { WorkRepository } from "./work-repository-port.ts";
 
 /**

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { SwarmError } from "../errors/errors.ts";
 import { findProgram } from "../machine/engine-packages.ts";
-import { createProcessFolder } from "../machine/own-folder.ts";
+import { createProcessFolder } from "../machine/process-folder.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import type { ImageSources } from "./image-sources-port.ts";
 

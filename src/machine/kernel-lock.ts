@@ -6,7 +6,7 @@ import { SwarmError } from "../errors/errors.ts";
 import { describeHolder } from "../text/lock-holder.ts";
 import type { HeldLock, Lock, LockHolder } from "./lock.ts";
 import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holder.ts";
-import { pollUntilAnswer } from "./wait-for.ts";
+import { pollUntilAnswer } from "./poll-until.ts";
 
 /**
  * Creates a lock that the kernel keeps on an open file, and releases when the holding process ends or

@@ -1,10 +1,10 @@
 import { SwarmError } from "../errors/errors.ts";
 import { describeHolder } from "../text/lock-holder.ts";
-import { type LockClaim, type NewestLockClaim, openLockClaims } from "./claims.ts";
 import type { HeldLock, Lock, LockHolder } from "./lock.ts";
+import { type LockClaim, type NewestLockClaim, openLockClaims } from "./lock-claims.ts";
 import { currentProcessAsHolder, parseHolder, unknownHolder } from "./lock-holder.ts";
-import { readSmallFile } from "./read-small.ts";
-import { pollUntilAnswer } from "./wait-for.ts";
+import { pollUntilAnswer } from "./poll-until.ts";
+import { readSmallFile } from "./read-small-file.ts";
 
 const defaultStaleMs = 10_000;
 const renewalsPerStale = 5;

@@ -1,14 +1,14 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../wire/growing-lines.ts";
+import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../wire/follow-json-lines.ts";
 import type { MessageValidator } from "./receive-messages.ts";
 import {
   type AdapterMessage,
   isJournalledMessage,
   type JournalledMessage,
   maxLineBytesToHost,
-} from "./rules/acp-messages.ts";
-import { sanitizeMessage } from "./rules/clean-message.ts";
+} from "./rules/protocol-messages.ts";
+import { sanitizeMessage } from "./rules/sanitize-message.ts";
 
 /**
  * Maximum length of a journal line. The host serializes each received message again, so a line may be a

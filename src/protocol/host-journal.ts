@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { ContainerStatus, Reason, StoryStatus } from "../contract/swarm-state.ts";
 import { isCommitId } from "../git/rules/commit-id.ts";
 import { readJsonLines } from "../wire/read-lines.ts";
-import type { JournalSummary } from "./journal.ts";
-import { maxLineBytesToHost } from "./rules/acp-messages.ts";
+import type { JournalSummary } from "./journal-summary.ts";
+import { maxLineBytesToHost } from "./rules/protocol-messages.ts";
 
 /**
  * Maximum length of a journal line in bytes. The host serializes each received message again, so a line may

@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs";
 import { SwarmError } from "../errors/errors.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
-import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "./rules/acp-messages.ts";
 import { type AdapterConversationState, conversationForJournalReplay } from "./rules/message-order.ts";
+import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "./rules/protocol-messages.ts";
 
 /**
  * The file to which the host writes an adapter's messages during one attempt at a task. Only the swarm's

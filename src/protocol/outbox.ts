@@ -1,14 +1,14 @@
 import type { Cancel, Hello } from "../contract/acp.ts";
 import { SwarmError } from "../errors/errors.ts";
+import { rejectWhenAborted } from "./bounded-queue.ts";
+import type { ClockAndRandom } from "./clock-and-random.ts";
+import type { AdapterConnection } from "./connect-to-adapter.ts";
 import {
   type HostMessageContent,
   type MessageAddress,
   serializeHostMessage,
   toMessageLine,
-} from "./host-lines.ts";
-import { rejectWhenAborted } from "./inbox.ts";
-import type { AdapterConnection } from "./open-channel.ts";
-import type { ClockAndRandom } from "./timing.ts";
+} from "./host-message-lines.ts";
 
 /**
  * Sends the host's messages to an adapter. Without a connection, keeps the messages for the next connection.

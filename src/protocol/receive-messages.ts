@@ -1,19 +1,19 @@
 import type { AcpMessage } from "../contract/acp.ts";
-import { sanitizeText } from "../text/clean-text.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import { readMessages, type WireLimits } from "../wire/read-messages.ts";
-import {
-  type AdapterMessage,
-  isKnownMessageType,
-  maxJsonDepthToHost,
-  maxLineBytesToHost,
-} from "./rules/acp-messages.ts";
-import { sanitizeMessage } from "./rules/clean-message.ts";
 import {
   type AdapterConversationState,
   judgeMessage,
   judgeUnknownMessage,
   type MessageVerdict,
 } from "./rules/message-order.ts";
+import {
+  type AdapterMessage,
+  isKnownMessageType,
+  maxJsonDepthToHost,
+  maxLineBytesToHost,
+} from "./rules/protocol-messages.ts";
+import { sanitizeMessage } from "./rules/sanitize-message.ts";
 
 /** Returns the first reason why a value is not a valid message of the protocol, or null if it is one. */
 export type MessageValidator = (value: unknown) => string | null;

@@ -4,11 +4,11 @@ import { labels } from "../engine/engine.ts";
 import { baseImage } from "../engine/rules/base-image.ts";
 import type { IsolationLevel } from "../engine/rules/isolation.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
-import { findOrPullImage } from "../images/ensure-image.ts";
+import { findOrPullImage } from "../images/find-or-pull-image.ts";
+import { capLimitsToEngine } from "./cap-limits-to-engine.ts";
 import { findMissingProgramsScript } from "./command/in-container-scripts.ts";
 import { runCommand } from "./command/run-command.ts";
 import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
-import { capLimitsToEngine } from "./fit-limits.ts";
 import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
 import {
   defaultCommandTimeoutMs,

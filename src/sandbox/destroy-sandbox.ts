@@ -2,9 +2,9 @@ import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import type { ConnectedEngine } from "../engine/engine.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { HeldLock } from "../machine/lock.ts";
-import { inspectOwnContainer } from "./own-container.ts";
+import { inspectOwnContainer } from "./inspect-container.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
-import { removeContainerAndVolumes } from "./settle-sandbox.ts";
+import { removeContainerAndVolumes } from "./reconcile-sandbox.ts";
 import { collectSandboxFiles } from "./task/collect-files.ts";
 
 const destroyMs = 60_000;

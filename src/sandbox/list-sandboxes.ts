@@ -1,7 +1,7 @@
 import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
-import { reconcileSandbox } from "./settle-sandbox.ts";
+import { reconcileSandbox } from "./reconcile-sandbox.ts";
 
 export interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
-import { readOrCreateSecret } from "../machine/own-secret.ts";
+import { readOrCreateSecret } from "../machine/secret-file.ts";
 import { once } from "../text/once.ts";
 
 /** Computes the seal of a sandbox's record: an HMAC of its text with a key that only this user can read. */

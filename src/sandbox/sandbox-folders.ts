@@ -16,15 +16,15 @@ import { dirname, join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import { SwarmError } from "../errors/errors.ts";
-import { resolvesInsideFolder } from "../machine/inside.ts";
 import type { Lock } from "../machine/lock.ts";
+import { resolvesInsideFolder } from "../machine/path-containment.ts";
 import { removeTree } from "../machine/remove-tree.ts";
 import { findSandboxInputFiles } from "./files/find-inputs.ts";
-import { replaceTaskOutputs, swarmOutputNames } from "./files/place-outputs.ts";
+import { replaceTaskOutputs, swarmOutputNames } from "./files/replace-task-outputs.ts";
 import type { ComputeRecordSeal } from "./record-seal.ts";
 import type { DestroyedSandbox, SandboxFolders } from "./sandbox-folders-port.ts";
 import { openOutputLog } from "./task/output-log.ts";
-import { readOutputPieces } from "./task/read-pieces.ts";
+import { readOutputPieces } from "./task/read-output-pieces.ts";
 
 export interface SandboxFoldersDeps {
   /** The repository's root folder, or the user's current folder outside of a repository. */

@@ -3,7 +3,7 @@ import { resolveContainerPath } from "../engine/rules/container-path.ts";
 import type { IsolationLevel } from "../engine/rules/isolation.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { type CommandResult, runCommand } from "./command/run-command.ts";
-import { listArchiveEntries } from "./files/files-below.ts";
+import { listArchiveEntries } from "./files/list-archive-entries.ts";
 import {
   type CopiedOut,
   copyFilesIntoSandbox,

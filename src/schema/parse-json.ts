@@ -1,6 +1,6 @@
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { SwarmError } from "../errors/errors.ts";
-import type { SourceLocation } from "../text/place.ts";
+import type { SourceLocation } from "../text/source-location.ts";
 
 /** Parsed JSON, with a function that finds the position of each value in the file. */
 export interface LocatedJson {

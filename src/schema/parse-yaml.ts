@@ -1,7 +1,7 @@
 import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
 import { SwarmError } from "../errors/errors.ts";
-import { sanitizeText } from "../text/clean-text.ts";
-import type { SourceLocation } from "../text/place.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+import type { SourceLocation } from "../text/source-location.ts";
 
 /** Parsed YAML, with functions that find the position and the source text of each value. */
 export interface LocatedYaml {

@@ -1,8 +1,8 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { SwarmError } from "../errors/errors.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
-import { sanitizeText } from "../text/clean-text.ts";
-import { parseClaudeLogin } from "./login-file.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
+import { parseClaudeLogin } from "./claude-login.ts";
 import {
   expandHomeFolder,
   isGitCredentialFile,

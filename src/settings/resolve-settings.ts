@@ -1,5 +1,5 @@
 import { SwarmError } from "../errors/errors.ts";
-import type { DocumentParsers, LocatedDocument } from "./documents.ts";
+import type { DocumentParsers, LocatedDocument } from "./located-document.ts";
 import {
   type ExplainedSetting,
   explainSettings,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
 import { SwarmError } from "../errors/errors.ts";
-import { resolvesInsideFolder } from "../machine/inside.ts";
+import { resolvesInsideFolder } from "../machine/path-containment.ts";
 import type { FileContent } from "./trusted-files.ts";
 
 const largest = 1024 * 1024;

@@ -1,11 +1,11 @@
 import type { ContainerRecord, ProjectRef, StoryProgress } from "../contract/swarm-state.ts";
 import { type EngineWorktreeScope, type LabelledContainer, labels } from "../engine/engine.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { JournalSummary } from "../protocol/journal.ts";
+import type { JournalSummary } from "../protocol/journal-summary.ts";
 import { throwIfSwarmOwned } from "./change-state.ts";
-import { type CheckStateDeps, compareStateWithEngine } from "./check-state.ts";
-import { applyRecordCorrection } from "./rules/correct-record.ts";
-import { judgeEndedAttempt } from "./rules/reconcile.ts";
+import { type CheckStateDeps, compareStateWithEngine } from "./compare-state-with-engine.ts";
+import { applyRecordCorrection } from "./rules/apply-correction.ts";
+import { judgeEndedAttempt } from "./rules/reconcile-records.ts";
 import {
   newSwarmState,
   type SwarmState,

@@ -1,14 +1,14 @@
 import type { ContainerRecord, EngineRef, ProjectRef } from "../contract/swarm-state.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/owner-commands.ts";
 import { newSwarmState, type SwarmState, stateWithNewRecord } from "../state/rules/swarm-state.ts";
-import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/wishes.ts";
 import { workerContainerName } from "../state/rules/worker-names.ts";
 import { countStoryProgress, newStoryRecords } from "../state/rules/worker-record.ts";
 import type { StateStore } from "../state/state-store-port.ts";
 import type { LoadedTask, WorkerTask } from "../tasks/rules/plan.ts";
-import { workerSlug } from "../text/slug.ts";
-import type { UnpreparedWorker } from "./worker/equip-worker.ts";
+import { workerSlug } from "../text/slugs.ts";
+import type { UnpreparedWorker } from "./worker/prepare-worker.ts";
 
 export interface BeginSwarmDeps {
   readonly store: StateStore;

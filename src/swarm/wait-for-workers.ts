@@ -2,7 +2,7 @@ import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { Lock } from "../machine/lock.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import type { StateStore } from "../state/state-store-port.ts";
-import { workerSlug } from "../text/slug.ts";
+import { workerSlug } from "../text/slugs.ts";
 
 export interface WaitDeps {
   readonly store: Pick<StateStore, "read">;

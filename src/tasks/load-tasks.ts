@@ -1,11 +1,11 @@
 import { findAgentProblem } from "../agents/default-agent.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { GitQueries } from "../git/git-queries.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
 import type { TrustFile } from "../settings/trusted-files.ts";
-import { formatLocation, type SourceLocation } from "../text/place.ts";
+import { formatLocation, type SourceLocation } from "../text/source-location.ts";
 import type { TaskFolder } from "./project-files-port.ts";
 import { findTaskConflicts, type LoadedTask } from "./rules/plan.ts";
 import { findBranchProblems, findTaskFileWarnings } from "./rules/task-file-problems.ts";

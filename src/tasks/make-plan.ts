@@ -1,6 +1,6 @@
 import type { GitQueries } from "../git/git-queries.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import { formatCount } from "../text/count-of.ts";
+import { formatCount } from "../text/format-count.ts";
 import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 import type { LedgerFile } from "./project-files-port.ts";
 import { newestLedgerLineBySha256 } from "./rules/ledger.ts";

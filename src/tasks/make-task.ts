@@ -5,9 +5,9 @@ import { SwarmError } from "../errors/errors.ts";
 import type { CommitReader } from "../git/commit-reader-port.ts";
 import type { GitQueries } from "../git/git-queries.ts";
 import { branchNamesClash, findBranchProblem } from "../git/rules/branch-name.ts";
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import { findTestCommand } from "./find-tests.ts";
+import { findTestCommand } from "./find-test-command.ts";
 import type { LedgerFile, ProjectFileWriter, TaskFolder } from "./project-files-port.ts";
 import {
   candidateTaskNames,
@@ -15,7 +15,7 @@ import {
   oneStoryTask,
   requireValidPrompt,
 } from "./rules/one-story-task.ts";
-import type { RecognisedTestCommand } from "./rules/recognise-tests.ts";
+import type { RecognisedTestCommand } from "./rules/recognise-test-command.ts";
 
 export interface MakeTaskDeps {
   readonly folder: TaskFolder;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
-import { resolvesInsideFolder } from "../machine/inside.ts";
+import { resolvesInsideFolder } from "../machine/path-containment.ts";
 import type { TaskFolder } from "./project-files-port.ts";
 
 /**

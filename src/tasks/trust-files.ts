@@ -1,8 +1,8 @@
-import type { DocumentParsers } from "../settings/documents.ts";
+import type { DocumentParsers } from "../settings/located-document.ts";
 import { explainSettings, type Settings, type SettingsFile } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
 import type { FileContent, TrustFile } from "../settings/trusted-files.ts";
-import { formatLocation } from "../text/place.ts";
+import { formatLocation } from "../text/source-location.ts";
 import type { TaskFolder } from "./project-files-port.ts";
 
 export interface TrustFilesDeps {

@@ -1,6 +1,6 @@
 import type { ModelPrice, Spending } from "../contract/gateway.ts";
-import { longPromptPriceFactors } from "./long-prompts.ts";
-import { findByLongestModelPrefix } from "./model-name.ts";
+import { longPromptPriceFactors } from "./long-prompt-prices.ts";
+import { findByLongestModelPrefix } from "./model-prefix.ts";
 
 /**
  * The tokens that one call of a model's API used, as the API reports them. No token is in two of the first

@@ -1,7 +1,7 @@
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import ndjson from "ndjson";
-import { LineSplitter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-splitter.ts";
 
 /**
  * Yields the JSON values of a stream that has one value per line. Drops lines that are not JSON or are longer

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { LineSplitter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-splitter.ts";
 
 /**
  * A line of an untrusted stream, as its JSON value or as the reason why the line is invalid. `bytes` is the

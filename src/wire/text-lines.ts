@@ -1,4 +1,4 @@
-import { LineSplitter } from "./line-cutter.ts";
+import { LineSplitter } from "./line-splitter.ts";
 
 /**
  * Yields the lines of a stream as text, without their line breaks. Drops a line longer than `maxLength`,

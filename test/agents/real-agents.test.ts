@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { acpAgent } from "../../adapter/agents/acp.ts";
+import { acpAgent } from "../../adapter/agents/acp-agent.ts";
 import type { Agent, TurnEnd } from "../../adapter/agents/agent.ts";
-import { claudeAgent } from "../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../adapter/agents/claude-agent.ts";
 import type { ContainerSpec, Containers } from "../../src/engine/containers.ts";
 import { baseImage } from "../../src/engine/rules/base-image.ts";
 import { defaultLimits, defaultTmpBytes } from "../../src/sandbox/sandbox-defaults.ts";

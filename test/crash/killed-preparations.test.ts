@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { UncommittedWorkSnapshotWriter } from "../../adapter/workspace/snapshots.ts";
-import { createWorkspaceReadyMarker } from "../../adapter/workspace/workspace-mark.ts";
+import { UncommittedWorkSnapshotWriter } from "../../adapter/workspace/work-snapshots.ts";
+import { createWorkspaceReadyMarker } from "../../adapter/workspace/workspace-ready-marker.ts";
 import { findProgram } from "../../src/machine/engine-packages.ts";
 import { count } from "../counts.ts";
 import {

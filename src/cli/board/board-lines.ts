@@ -1,4 +1,4 @@
-import { formatCount } from "../../text/count-of.ts";
+import { formatCount } from "../../text/format-count.ts";
 import { displayWidth, truncateToWidth } from "./text-width.ts";
 import {
   computeColumnLayout,
@@ -9,7 +9,7 @@ import {
   totalTokensOfWorker,
   workerLine,
 } from "./worker-line.ts";
-import { type BoardStatus, hasWorkerViewEnded, type WorkerView } from "./worker-picture.ts";
+import { type BoardStatus, hasWorkerViewEnded, type WorkerView } from "./worker-view.ts";
 
 /** What the board, swarm's live view in the terminal, shows about a running swarm. */
 export interface SwarmView {

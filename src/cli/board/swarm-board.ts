@@ -1,9 +1,9 @@
-import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
+import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
 import type { SwarmState } from "../../state/rules/swarm-state.ts";
-import type { SwarmEvent } from "../../swarm/worker/swarm-deps.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import type { SwarmEvent } from "../../swarm/worker/swarm-owner-deps.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { describeOwnerEvent, describeWorkerMessage } from "../render/describe-worker-message.ts";
 import { toJsonLine } from "../render/to-json.ts";
-import { describeOwnerEvent, describeWorkerMessage } from "../render/worker-news.ts";
 import { boardLines } from "./board-lines.ts";
 import { openLiveLines, type Terminal } from "./live-lines.ts";
 import type { TerminalStyle } from "./worker-line.ts";
@@ -12,7 +12,7 @@ import {
   applyOwnerEventToView,
   toWorkerView,
   type WorkerView,
-} from "./worker-picture.ts";
+} from "./worker-view.ts";
 
 /** The board: a live view of a running swarm in the terminal. */
 export interface SwarmBoard {

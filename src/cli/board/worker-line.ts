@@ -1,6 +1,6 @@
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { displayWidth, toAscii, truncateMiddleToWidth, truncateToWidth } from "./text-width.ts";
-import { type BoardStatus, hasWorkerViewEnded, type WorkerView, workerElapsedMs } from "./worker-picture.ts";
+import { type BoardStatus, hasWorkerViewEnded, type WorkerView, workerElapsedMs } from "./worker-view.ts";
 
 /**
  * How to write text for the user's terminal: whether it can show Unicode glyphs, and a function that colours

@@ -1,6 +1,6 @@
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
 /** The number of existing log lines to show before new ones. */

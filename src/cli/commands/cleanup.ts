@@ -1,10 +1,10 @@
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../contract/cleanup.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CleanupRequest } from "../composition.ts";
 import { type CommandContext, type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
-import { askForConfirmation } from "../render/agrees.ts";
+import { askForConfirmation } from "../render/ask-for-confirmation.ts";
 
 export const cleanupCommand: CommandHandler = async (context, args, options) => {
   const request: CleanupRequest = {

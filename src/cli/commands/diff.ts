@@ -1,6 +1,6 @@
 import type { WorkDiff } from "../../contract/work-diff.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 import { lineGroups } from "../render/line-groups.ts";
 

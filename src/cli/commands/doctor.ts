@@ -1,6 +1,6 @@
 import type { DoctorReport } from "../../contract/doctor.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { askToInstallPackages } from "../ask-to-install.ts";
 import type { CommandHandler } from "../flags/command.ts";
 

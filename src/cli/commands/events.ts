@@ -2,9 +2,9 @@ import type { KeptEvent } from "../../contract/event.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { type EventKind, eventKinds } from "../../events/rules/event-filter.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CommandHandler } from "../flags/command.ts";
-import { describeEventFacts } from "../render/event-words.ts";
+import { describeEventFacts } from "../render/describe-event.ts";
 
 export const eventsCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
   const follow = options["follow"] === true;

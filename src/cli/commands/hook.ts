@@ -1,9 +1,9 @@
 import { judgeAgentCommand } from "../../claude-code/rules/approve-command.ts";
-import { formatEndLine } from "../../claude-code/rules/swarm-line.ts";
+import { formatEndLine } from "../../claude-code/rules/status-texts.ts";
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
 const events = ["pre-tool-use", "session-start", "post-tool-use"];
@@ -11,7 +11,7 @@ const orphanLookMs = 2_000;
 
 /**
  * Handles the Claude Code hook `post-tool-use`, which waits for the end of a swarm. Rejects any other event
- * name, because `quick-answers.ts` has already handled the other valid ones.
+ * name, because `fast-hooks.ts` has already handled the other valid ones.
  */
 export const hookCommand: CommandHandler = async (context, args, { plugin }) => {
   const event = argumentAt(args, 0);

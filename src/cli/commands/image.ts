@@ -1,7 +1,7 @@
 import type { ImageBuildEvent } from "../../engine/images.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { formatCount } from "../../text/count-of.ts";
-import { formatBytes, formatDuration } from "../../text/duration.ts";
+import { formatBytes, formatDuration } from "../../text/duration-and-size.ts";
+import { formatCount } from "../../text/format-count.ts";
 import type { CommandHandler, CommandOptions } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";
 

@@ -1,12 +1,12 @@
-import { describeDeniedRequest } from "../../egress/denied-words.ts";
+import { describeDeniedRequest } from "../../egress/describe-denied-request.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
-import { findWaitingReason } from "../../state/rules/why-waiting.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { findWaitingReason } from "../../state/rules/waiting-reason.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "../flags/command.ts";
 import { renderJournalMessage, storyIdOfMessage } from "../render/journal-lines.ts";
 

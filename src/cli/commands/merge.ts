@@ -5,8 +5,8 @@ import {
   describeMergeOutcome,
   formatFileList,
   hasCheckFailedOnBase,
-} from "../../swarm/merge/rules/merge-words.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+} from "../../swarm/merge/rules/describe-merge.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { MergeRequest } from "../composition.ts";
 import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";

@@ -1,8 +1,8 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import type { SwarmPlan } from "../../tasks/rules/plan.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { formatCount } from "../../text/count-of.ts";
+import { formatCount } from "../../text/format-count.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import type { TextFormatter } from "../render/output.ts";
 import { planAccessLines } from "../render/plan-notes.ts";

@@ -1,6 +1,6 @@
 import type { PluginReport } from "../../claude-code/claude-code.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CommandHandler } from "../flags/command.ts";
 
 export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { SwarmError } from "../../errors/errors.ts";
 import type { CreatedTask, NewTaskChecks } from "../../tasks/make-task.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
 import { startCommand } from "./start.ts";
 

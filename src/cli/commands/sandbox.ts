@@ -2,8 +2,8 @@ import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { formatBytes, formatDuration } from "../../text/duration.ts";
+import { formatBytes, formatDuration } from "../../text/duration-and-size.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import {
   argumentAt,
   type CommandHandler,
@@ -14,9 +14,9 @@ import {
   passThroughExitCodeForError,
   passThroughExitCodes,
   withPassThroughExitCodes,
-} from "../passing-through.ts";
-import { suggestNextSandboxCommand } from "../render/next-sandbox-step.ts";
+} from "../pass-through-exit-codes.ts";
 import type { Output } from "../render/output.ts";
+import { suggestNextSandboxCommand } from "../render/suggest-sandbox-command.ts";
 import { alignTable } from "../render/table.ts";
 
 export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {

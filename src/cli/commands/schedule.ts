@@ -1,13 +1,13 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { isWeekdayList, parseTimeOfDay } from "../../swarm/schedule/rules/night-schedule.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { isWeekdayList, parseTimeOfDay } from "../../swarm/schedule/rules/cron-schedule.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { settingsFromFlags } from "../flags/setting-flags.ts";
 import { startCommandFlags } from "../flags/start-flags.ts";
-import { parseUnattendedOptions } from "../night.ts";
-import { askForConfirmation } from "../render/agrees.ts";
+import { askForConfirmation } from "../render/ask-for-confirmation.ts";
+import { parseUnattendedOptions } from "../unattended-options.ts";
 import { parseOwnerRequest } from "./start.ts";
 
 const maxLength = 1_000;

@@ -1,14 +1,14 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import {
   argumentAt,
   type CommandContext,
   type CommandHandler,
   variadicArgumentAt,
 } from "../flags/command.ts";
-import { withPassThroughExitCodes } from "../passing-through.ts";
+import { withPassThroughExitCodes } from "../pass-through-exit-codes.ts";
 import type { UserTerminal } from "../user-terminal.ts";
 
 /** The exit code that a shell reports for a program killed by SIGHUP. */

@@ -1,9 +1,8 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import type { NoticeReason } from "../../swarm/report/rules/notice.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { workerSlug } from "../../text/slug.ts";
-import { reportSwarmEnd, runWithProgress, type WorkerNeedingAttention } from "../carry-out.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { chooseTasks, findNamedTaskFiles } from "../choose-tasks.ts";
 import type { OwnerRequest, StartSwarmRequest, StartSwarmResult } from "../composition.ts";
 import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
@@ -13,8 +12,9 @@ import {
   type CommandOptions,
   variadicArgumentAt,
 } from "../flags/command.ts";
-import { parseUnattendedOptions, type UnattendedOptions } from "../night.ts";
-import { explainNothingToRun } from "../render/nothing-to-run.ts";
+import { explainNothingToRun } from "../render/explain-nothing-to-run.ts";
+import { reportSwarmEnd, runWithProgress, type WorkerNeedingAttention } from "../run-with-progress.ts";
+import { parseUnattendedOptions, type UnattendedOptions } from "../unattended-options.ts";
 
 export const startCommand: CommandHandler = async (context, args, options) => {
   const { again, strict, all, append, force } = options;

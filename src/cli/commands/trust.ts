@@ -1,7 +1,7 @@
 import { exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CommandHandler } from "../flags/command.ts";
-import { askForConfirmation } from "../render/agrees.ts";
+import { askForConfirmation } from "../render/ask-for-confirmation.ts";
 
 export const trustCommand: CommandHandler = async ({ swarm, output }, _args, { yes }) => {
   const files = await swarm.findFilesToTrust();

@@ -1,5 +1,5 @@
-import { egressPresets } from "../../egress/egress.ts";
-import { modelEndpointSyntax, packageRegistrySyntax } from "../../egress/endpoint-words.ts";
+import { egressPresets } from "../../egress/allow-list.ts";
+import { modelEndpointSyntax, packageRegistrySyntax } from "../../egress/parse-endpoint.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import type { SettingsFile } from "../../settings/rules/settings.ts";
 import { parseNumberOrText } from "../../settings/rules/settings-environment.ts";

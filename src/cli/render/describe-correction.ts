@@ -1,4 +1,4 @@
-import type { RecordCorrection } from "../../state/rules/reconcile.ts";
+import type { RecordCorrection } from "../../state/rules/reconcile-records.ts";
 import type { ShownRecordCorrection } from "../../state/rules/swarm-status.ts";
 
 /** Describes a difference between a worker's record in the state file and its container in the engine. */

@@ -1,7 +1,7 @@
 import type { CheckResult, StoryProgress } from "../../contract/acp.ts";
-import type { JournalledMessage } from "../../protocol/rules/acp-messages.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { formatBytes, formatDuration } from "../../text/duration.ts";
+import type { JournalledMessage } from "../../protocol/rules/protocol-messages.ts";
+import { formatBytes, formatDuration } from "../../text/duration-and-size.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 
 const indent = " ".repeat("00:00:00  ".length);
 const maxLength = 2_000;

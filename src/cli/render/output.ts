@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { styleText } from "node:util";
 import type { OutputChunk } from "../../engine/containers.ts";
 import type { SwarmError } from "../../errors/errors.ts";
-import { sanitizeLines, sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeLines, sanitizeText } from "../../text/sanitize-text.ts";
 import type { LiveLines } from "../board/live-lines.ts";
 import type { SwarmBoard } from "../board/swarm-board.ts";
 import { disableOutputProcessing, type UserTerminal, userTerminal } from "../user-terminal.ts";

@@ -1,5 +1,5 @@
 import type { SwarmPlan } from "../../tasks/rules/plan.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 
 /**
  * Renders which hosts the sandboxes of a planned swarm can reach, and which parts of the user's environment

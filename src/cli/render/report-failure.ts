@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SwarmError } from "../../errors/errors.ts";
 import { type ExitCode, exitCodes } from "../../errors/exit-codes.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 import { toJson } from "./to-json.ts";
 
 export interface ReportFailureOptions {

@@ -1,6 +1,6 @@
 import type { ContainerRecord, SwarmState } from "../../state/rules/swarm-state.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { alignTable } from "./table.ts";
 
 /**

@@ -1,14 +1,14 @@
-import { describeGatewayTransport } from "../../agents/agent-reach.ts";
+import { describeGatewayTransport } from "../../agents/agent-access-report.ts";
 import type { SwarmStatusDocument } from "../../contract/status.ts";
-import { describeDeniedRequest } from "../../egress/denied-words.ts";
+import { describeDeniedRequest } from "../../egress/describe-denied-request.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
 import { areWorkersCompletedOrFailed, type SwarmStatus } from "../../state/rules/swarm-status.ts";
-import { findWaitingReason } from "../../state/rules/why-waiting.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { formatCount } from "../../text/count-of.ts";
-import { formatDuration } from "../../text/duration.ts";
+import { findWaitingReason } from "../../state/rules/waiting-reason.ts";
+import { formatDuration } from "../../text/duration-and-size.ts";
+import { formatCount } from "../../text/format-count.ts";
 import { describeHolder } from "../../text/lock-holder.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { describeShownRecordCorrection } from "./describe-correction.ts";
 import { alignTable } from "./table.ts";
 

@@ -11,8 +11,8 @@ import {
   describeWeakenedTests,
   describeWorkerChanges,
   describeWorkRef,
-} from "../../swarm/report/rules/summary-words.ts";
-import { sanitizeLines, sanitizeText } from "../../text/clean-text.ts";
+} from "../../swarm/report/rules/describe-summary.ts";
+import { sanitizeLines, sanitizeText } from "../../text/sanitize-text.ts";
 
 /** How many lines to show from the end of a check's output: ten if the check failed, one if it passed. */
 const [failedLines, passedLines] = [10, 1];

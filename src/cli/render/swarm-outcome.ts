@@ -2,7 +2,7 @@ import type { ExitCode } from "../../errors/exit-codes.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import { swarmExitCode } from "../../state/rules/swarm-exit.ts";
 import type { SwarmState } from "../../state/rules/swarm-state.ts";
-import { formatCount } from "../../text/count-of.ts";
+import { formatCount } from "../../text/format-count.ts";
 
 /**
  * Returns the exit code of a command that ran a swarm or waited for one, and the next command to suggest to

@@ -1,4 +1,4 @@
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 
 /** Renders rows of cells as lines with aligned columns. Adds no spaces after the last column. */
 export function alignTable(rows: readonly (readonly string[])[]): string[] {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../../errors/errors.ts";
-import { abortSignalOption } from "./dockerode-at.ts";
+import { abortSignalOption } from "./dockerode-client.ts";
 import { type EngineCallDescription, translateEngineFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */

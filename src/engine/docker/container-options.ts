@@ -4,7 +4,7 @@ import { processLimits } from "../rules/process-limits.ts";
 import { seccompOption } from "./seccomp/seccomp-profile.ts";
 
 /**
- * Converts a container spec into the engine's options for creating the container. `container-breaches.ts`
+ * Converts a container spec into the engine's options for creating the container. `confinement-breaches.ts`
  * later checks the created container, because the engine adds its own defaults.
  */
 export function containerOptions(

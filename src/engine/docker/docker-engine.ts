@@ -1,6 +1,6 @@
 import { SwarmError } from "../../errors/errors.ts";
 import type { ConnectedEngine, ContainerEngine, EngineInfo, LabelledContainer } from "../engine.ts";
-import type { EngineComponent } from "../rules/find-holes.ts";
+import type { EngineComponent } from "../rules/find-vulnerabilities.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
 import {
   containerListPath,
@@ -10,7 +10,7 @@ import {
 } from "./list-containers.ts";
 import type { EngineHostFunctions } from "./open-engine.ts";
 import type { ProbeDeps } from "./probe/probe-runtime.ts";
-import { parseEngineSystemCallFilter } from "./seccomp/engine-filter.ts";
+import { parseEngineSystemCallFilter } from "./seccomp/parse-engine-filter.ts";
 
 export interface DockerEngineDeps extends ProbeDeps {
   /**

@@ -1,8 +1,8 @@
 import { SwarmError } from "../../errors/errors.ts";
 import type { Networks, Volumes } from "../networks.ts";
 import type { DockerContainersDeps } from "./docker-containers.ts";
-import { abortSignalOption } from "./dockerode-at.ts";
-import { requireSwarmName } from "./refuse-name.ts";
+import { abortSignalOption } from "./dockerode-client.ts";
+import { requireSwarmName } from "./require-safe-names.ts";
 import { engineErrorMessage } from "./translate-failure.ts";
 
 /** Creates the operations on the networks of a Docker-compatible engine. */

@@ -2,7 +2,7 @@ import type Docker from "dockerode";
 import { SwarmError } from "../../errors/errors.ts";
 import type { ContainerEvent } from "../containers.ts";
 import type { EngineCaller } from "./call-engine.ts";
-import { abortSignalOption } from "./dockerode-at.ts";
+import { abortSignalOption } from "./dockerode-client.ts";
 import { translateEngineFailure } from "./translate-failure.ts";
 
 export interface EngineEventsDeps {

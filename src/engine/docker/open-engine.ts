@@ -1,10 +1,10 @@
-import type { ContainerPauseLock } from "../../machine/pause-gate.ts";
+import type { ContainerPauseLock } from "../../machine/pause-lock.ts";
 import type { ConnectedEngine } from "../engine.ts";
 import { dockerImages } from "./build/docker-images.ts";
 import { createEngineCaller, type KillStartingPrograms } from "./call-engine.ts";
 import { dockerContainers } from "./docker-containers.ts";
 import { dockerNetworks, dockerVolumes } from "./docker-networks.ts";
-import { createDockerodeClient } from "./dockerode-at.ts";
+import { createDockerodeClient } from "./dockerode-client.ts";
 
 /** Functions that act on this machine without the engine's API, such as locking and killing processes. */
 export interface EngineHostFunctions {

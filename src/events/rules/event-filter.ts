@@ -1,7 +1,7 @@
 import type { KeptEvent } from "../../contract/event.ts";
 import { findWorkersByArguments } from "../../state/rules/choose-workers.ts";
 import type { SwarmState } from "../../state/rules/swarm-state.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 
 export interface EventSelection {
   /**

@@ -1,5 +1,5 @@
-import { sanitizeText } from "../../text/clean-text.ts";
-import { utf8ByteLength } from "../../text/fit-message.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { utf8ByteLength } from "../../text/truncate-text.ts";
 
 /** The maximum length of a line in the event log, in bytes, including the line break. */
 export const maxEventLineBytes = 4096;

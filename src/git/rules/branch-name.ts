@@ -1,4 +1,4 @@
-import { hasControlCharacters } from "../../text/clean-text.ts";
+import { hasControlCharacters } from "../../text/sanitize-text.ts";
 
 /**
  * Returns whether git accepts a name as a branch name (as `git check-ref-format --branch` does), and no

@@ -7,7 +7,7 @@ import {
   isJournalledMessage,
   type JournalledMessage,
   protocolVersion,
-} from "./acp-messages.ts";
+} from "./protocol-messages.ts";
 
 /**
  * What the host knows about its connection to one worker's adapter from the messages that it has accepted.

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ContainerExecution, Containers, ExecExit, OutputChunk } from "../../engine/containers.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { BoundedText } from "../../text/bounded-text.ts";
-import { formatBytes } from "../../text/duration.ts";
+import { formatBytes } from "../../text/duration-and-size.ts";
 import { sandboxUser } from "../sandbox-defaults.ts";
 import { commandStateScript, killCommandScript, runCommandScript } from "./in-container-scripts.ts";
 

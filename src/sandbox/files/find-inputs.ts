@@ -1,8 +1,8 @@
 import { glob, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SwarmError } from "../../errors/errors.ts";
-import { resolvesInsideFolder } from "../../machine/inside.ts";
-import { hasControlCharacters } from "../../text/clean-text.ts";
+import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import { hasControlCharacters } from "../../text/sanitize-text.ts";
 import type { SandboxInputFile } from "../sandbox-folders-port.ts";
 
 const maxFiles = 10_000;

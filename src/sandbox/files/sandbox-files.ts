@@ -6,12 +6,12 @@ import type { ArchiveLimits } from "../../archive/read-archive.ts";
 import { unpackArchive } from "../../archive/unpack-archive.ts";
 import type { Containers } from "../../engine/containers.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { formatBytes } from "../../text/duration.ts";
-import { BoundedList } from "../../text/first-of-many.ts";
+import { BoundedList } from "../../text/bounded-list.ts";
+import { formatBytes } from "../../text/duration-and-size.ts";
 import * as scripts from "../command/in-container-scripts.ts";
 import { runCommand } from "../command/run-command.ts";
 import { sandboxUser } from "../sandbox-defaults.ts";
-import { createTarErrorParser, type TarErrorMessage } from "./pack-complaints.ts";
+import { createTarErrorParser, type TarErrorMessage } from "./tar-errors.ts";
 
 export interface ListedFile {
   readonly name: string;

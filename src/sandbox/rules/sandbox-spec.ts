@@ -1,8 +1,8 @@
 import type { SandboxPermissions, SandboxSpecFile } from "../../contract/sandbox.ts";
 import { isImageReference } from "../../engine/rules/image-reference.ts";
 import type { IsolationLevel } from "../../engine/rules/isolation.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { formatBytes, parseDurationMs, parseSizeBytes } from "../../text/duration.ts";
+import { formatBytes, parseDurationMs, parseSizeBytes } from "../../text/duration-and-size.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 
 export type { SandboxPermissions, SandboxSpecFile };
 

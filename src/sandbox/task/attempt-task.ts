@@ -3,8 +3,8 @@ import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { Containers, OutputChunk } from "../../engine/containers.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { type CommandResult, runCommand } from "../command/run-command.ts";
+import type { RunningSandbox } from "../running-sandbox.ts";
 import type { OutputLog } from "../sandbox-folders-port.ts";
-import type { RunningSandbox } from "../use-sandbox.ts";
 import { watchSandboxLimits } from "./watch-limits.ts";
 
 export type TaskOutcome =

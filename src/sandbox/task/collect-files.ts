@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { ConnectedEngine } from "../../engine/engine.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { BoundedList } from "../../text/first-of-many.ts";
+import { BoundedList } from "../../text/bounded-list.ts";
 import { copyPathOutOfSandbox } from "../files/sandbox-files.ts";
 import type { ProjectSandboxDeps } from "../project-sandboxes.ts";
 import type { CollectedOutputs } from "../sandbox-folders-port.ts";

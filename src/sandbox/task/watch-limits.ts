@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ContainerLimits, Containers } from "../../engine/containers.ts";
 import { isGvisorCrash, processLimits } from "../../engine/rules/process-limits.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { nextSizeCheckDelayMs } from "../../machine/rules/next-look.ts";
-import { formatBytes } from "../../text/duration.ts";
+import { nextSizeCheckDelayMs } from "../../machine/rules/next-size-check.ts";
+import { formatBytes } from "../../text/duration-and-size.ts";
 import { runCommand } from "../command/run-command.ts";
 
 export interface WatchedSandbox {

@@ -1,5 +1,5 @@
 import type { SettingsFile } from "../../contract/config.ts";
-import { egressPresets, parseAllowList } from "../../egress/egress.ts";
+import { egressPresets, parseAllowList } from "../../egress/allow-list.ts";
 import {
   modelApis,
   modelEndpointSyntax,
@@ -7,9 +7,9 @@ import {
   parseModelEndpoint,
   parsePackageRegistry,
   redactEndpoint,
-} from "../../egress/endpoint-words.ts";
+} from "../../egress/parse-endpoint.ts";
 import { parseSecretReference, secretReferenceSyntax } from "../../secrets/rules/secret-reference.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
 
 /** An invalid value of a setting. The value breaks a rule that the schema cannot express. */
 export interface SettingProblem {

@@ -1,6 +1,6 @@
 import type { PriceSetting, SettingsFile } from "../../contract/config.ts";
 import { isolationLevels } from "../../engine/rules/isolation.ts";
-import { parseDurationMs, parseSizeBytes } from "../../text/duration.ts";
+import { parseDurationMs, parseSizeBytes } from "../../text/duration-and-size.ts";
 
 export type { SettingsFile };
 

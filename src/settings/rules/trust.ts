@@ -1,5 +1,5 @@
 import type { TaskFile } from "../../contract/tasks.ts";
-import { parseDurationMs } from "../../text/duration.ts";
+import { parseDurationMs } from "../../text/duration-and-size.ts";
 import type { Settings } from "./settings.ts";
 
 /** A field of a task file that swarm applies only if the user trusts the file. */

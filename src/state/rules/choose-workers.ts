@@ -1,5 +1,5 @@
 import { SwarmError } from "../../errors/errors.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import type { ContainerRecord, SwarmState } from "./swarm-state.ts";
 
 const groups: Readonly<Record<string, (record: ContainerRecord) => boolean>> = {

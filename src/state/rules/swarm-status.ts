@@ -1,6 +1,6 @@
 import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts";
 import type { LockHolder } from "../../text/lock-holder.ts";
-import type { RecordCorrection } from "./reconcile.ts";
+import type { RecordCorrection } from "./reconcile-records.ts";
 
 /** A correction of a worker's record, and whether swarm has applied the correction. */
 export interface ShownRecordCorrection extends RecordCorrection {

@@ -1,5 +1,5 @@
 import type { ContainerRecord, StoryProgress, StoryRecord } from "../../contract/swarm-state.ts";
-import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
+import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
 
 /** Updates a worker's record with a message from the worker's adapter. */
 export function recordWithMessage(

@@ -1,14 +1,13 @@
 import type { KeptThing, RemovedThing } from "../../contract/cleanup.ts";
 import { type ContainerEngine, type EngineWorktreeScope, labels } from "../../engine/engine.ts";
-import { removeWithoutTimeout } from "../../engine/remove-slowly.ts";
+import { removeWithoutTimeout } from "../../engine/remove-without-timeout.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { workerNetworkName } from "../../gateway/rules/gateway-names.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
-import type { JournalSummary } from "../../protocol/journal.ts";
-import { refuseOtherEngine } from "../../state/check-state.ts";
+import type { JournalSummary } from "../../protocol/journal-summary.ts";
+import { refuseOtherEngine } from "../../state/compare-state-with-engine.ts";
 import { requireRecord, type SwarmState, stateWithReplacedRecord } from "../../state/rules/swarm-state.ts";
 import type { StateStore } from "../../state/state-store-port.ts";
-import type { SwarmFiles } from "./leftovers.ts";
 import {
   type AttemptCommitsAvailability,
   type AttemptWithLeftovers,
@@ -19,6 +18,7 @@ import {
   planCleanup,
   recordWithDiscardedContainer,
 } from "./rules/plan-cleanup.ts";
+import type { SwarmFiles } from "./swarm-files-port.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;

@@ -1,7 +1,7 @@
 import type { KeptThing, RemovedThing } from "../../contract/cleanup.ts";
 import type { PrivateEngine } from "../../engine/private-engine.ts";
-import { formatCount } from "../../text/count-of.ts";
-import type { StateFolder } from "./leftovers.ts";
+import { formatCount } from "../../text/format-count.ts";
+import type { StateFolder } from "./swarm-files-port.ts";
 
 export interface ClearMachineDeps {
   /**

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { StateFolder } from "./leftovers.ts";
+import type { StateFolder } from "./swarm-files-port.ts";
 
 /**
  * Matches the names of the files that swarm may delete from the user's state folder. Swarm keeps the files

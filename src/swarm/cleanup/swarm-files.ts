@@ -1,8 +1,8 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Repository } from "../../git/find-repository.ts";
-import { resolvesInsideFolder } from "../../machine/inside.ts";
-import type { SwarmFiles } from "./leftovers.ts";
+import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import type { SwarmFiles } from "./swarm-files-port.ts";
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

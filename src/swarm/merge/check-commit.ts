@@ -6,8 +6,8 @@ import type { CommitReader } from "../../git/commit-reader-port.ts";
 import { runCommand } from "../../sandbox/command/run-command.ts";
 import { mainProcessUser } from "../../sandbox/sandbox-defaults.ts";
 import { watchSandboxLimits } from "../../sandbox/task/watch-limits.ts";
-import { sanitizeLines, sanitizeText } from "../../text/clean-text.ts";
-import { truncateTextStart } from "../../text/fit-message.ts";
+import { sanitizeLines, sanitizeText } from "../../text/sanitize-text.ts";
+import { truncateTextStart } from "../../text/truncate-text.ts";
 
 export interface CheckCommitDeps {
   readonly containers: Containers;

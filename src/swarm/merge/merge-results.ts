@@ -1,8 +1,8 @@
 import type { ForecastConflict, MergedWorker, RanCheck } from "../../contract/merge.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
-import { formatCount } from "../../text/count-of.ts";
-import { type RunMergeCheck, type SpeculativeChecks, speculativeChecks } from "./check-ahead.ts";
+import { formatCount } from "../../text/format-count.ts";
 import { mergeOrder } from "./rules/merge-order.ts";
+import { type RunMergeCheck, type SpeculativeChecks, speculativeChecks } from "./speculative-checks.ts";
 
 /** The result of one worker, already in the repository, as input for a merge. */
 export interface WorkerResult {

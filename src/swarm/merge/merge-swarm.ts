@@ -4,7 +4,7 @@ import type { CommitReader } from "../../git/commit-reader-port.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
 import type { CrashHook } from "../../machine/crash-points.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
-import { formatCount } from "../../text/count-of.ts";
+import { formatCount } from "../../text/format-count.ts";
 import { findWeakenedTests } from "./find-weakened-tests.ts";
 import { mergeResults, type WorkerResult } from "./merge-results.ts";
 import {

@@ -4,7 +4,7 @@ import writeFileAtomic from "write-file-atomic";
 import type { ProofReport, RanCheck } from "../../contract/proof.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { isCommitId } from "../../git/rules/commit-id.ts";
-import { resolvesInsideFolder } from "../../machine/inside.ts";
+import { resolvesInsideFolder } from "../../machine/path-containment.ts";
 
 /**
  * Stores the results of the checks that swarm runs in fresh sandboxes on the workers' results. If a stored

@@ -6,7 +6,7 @@ import type { TaskFile } from "../../contract/tasks.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
 import { failedStoryRefName } from "../../state/rules/worker-names.ts";
-import { workerSlug } from "../../text/slug.ts";
+import { workerSlug } from "../../text/slugs.ts";
 import { mergeSummary } from "../merge/rules/merge-report.ts";
 import type { WorkerFacts } from "./rules/story-facts.ts";
 import { createSwarmSummary, type SwarmSummary, type WorkerFindings } from "./rules/summary.ts";

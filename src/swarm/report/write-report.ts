@@ -3,8 +3,8 @@ import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import type { SwarmSummary } from "../../contract/summary.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { resolvesInsideFolder } from "../../machine/inside.ts";
-import { reportFileName } from "../../text/report-name.ts";
+import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import { reportFileName } from "../../text/report-file-name.ts";
 import { summaryHtml } from "./rules/summary-html.ts";
 import { summaryMarkdown } from "./rules/summary-markdown.ts";
 

@@ -1,8 +1,8 @@
 import { requireRecord } from "../../state/rules/swarm-state.ts";
-import { workerSlug } from "../../text/slug.ts";
-import { reworkRequestFromProof } from "./rules/evidence.ts";
-import { planRetryAttempts } from "./rules/next-attempt.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import { workerSlug } from "../../text/slugs.ts";
+import { planRetryAttempts } from "./rules/plan-attempts.ts";
+import { reworkRequestFromProof } from "./rules/rework-request.ts";
+import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
 
 /**
  * Plans the next attempt of failed workers, and lets stopped workers continue their attempt. In a new

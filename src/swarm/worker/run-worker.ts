@@ -1,17 +1,21 @@
 import type { ContainerRecord, Reason } from "../../contract/swarm-state.ts";
 import type { StoryStartCommit } from "../../git/work-repository-port.ts";
-import type { AdapterConversation, AdapterConversationEnd } from "../../protocol/conversations.ts";
-import type { AdapterMessage } from "../../protocol/rules/acp-messages.ts";
+import type { AdapterConversation, AdapterConversationEnd } from "../../protocol/adapter-conversation.ts";
+import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
-import { judgeEndedAttempt } from "../../state/rules/reconcile.ts";
+import { judgeEndedAttempt } from "../../state/rules/reconcile-records.ts";
 import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
 import { recordWithMessage } from "../../state/rules/worker-record.ts";
-import { type BundleStoredByAdapter, importCommitsFromAdapter, publishWorkAsBranch } from "./collect-work.ts";
+import { ensureContainerRuns, removeWorkerContainerAndVolumes, stopWorker } from "./ensure-container.ts";
 import type { HaltRequest } from "./halt-request.ts";
-import { ensureContainerRuns, removeWorkerContainerAndVolumes, stopWorker } from "./stand-up-worker.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import {
+  type BundleStoredByAdapter,
+  importCommitsFromAdapter,
+  publishWorkAsBranch,
+} from "./import-commits.ts";
+import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
 import { unpauseWorker } from "./unpause-worker.ts";
-import { correctVerdictByProof, type ProofSignals, type WorkerVerdict } from "./with-proof.ts";
+import { correctVerdictByProof, type ProofSignals, type WorkerVerdict } from "./verdict-by-proof.ts";
 import type { Worker } from "./worker.ts";
 
 /** The signals and the callback with which the owner controls a running worker. */

@@ -1,5 +1,5 @@
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
-import type { SwarmOwnerDeps } from "./swarm-deps.ts";
+import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
 
 /** Unpauses the container of a paused worker, and reports to the worker's adapter how long the pause was. */
 export async function unpauseWorker(

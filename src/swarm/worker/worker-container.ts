@@ -1,5 +1,5 @@
 import type { ContainerLimits, ContainerSpec } from "../../engine/containers.ts";
-import type { NetworkConnection } from "./doors.ts";
+import type { NetworkConnection } from "./network-access.ts";
 
 export interface WorkerContainerInput {
   /**

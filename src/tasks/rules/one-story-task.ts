@@ -1,8 +1,8 @@
 import type { AgentChoice, TaskFile } from "../../contract/tasks.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { branchNamesClash, findBranchProblem } from "../../git/rules/branch-name.ts";
-import { sanitizeText } from "../../text/clean-text.ts";
-import { slugOfTaskFile } from "../../text/slug.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import { slugOfTaskFile } from "../../text/slugs.ts";
 
 /** The input from which swarm makes a task with one story. */
 export interface OneStoryTaskRequest {

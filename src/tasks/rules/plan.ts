@@ -1,13 +1,13 @@
+import { type AgentAccessReport, createAgentAccessReport } from "../../agents/agent-access-report.ts";
 import { type AgentSpec, agentDisplayName, findVariablesOfAgents } from "../../agents/agent-credentials.ts";
-import { type AgentAccessReport, createAgentAccessReport } from "../../agents/agent-reach.ts";
 import { type DefaultAgentSettings, defaultAgentFromSettings } from "../../agents/default-agent.ts";
 import type { PlannedTask, SwarmPlan } from "../../contract/plan.ts";
 import type { AgentChoice, TaskFile } from "../../contract/tasks.ts";
 import { needsModelApi } from "../../egress/worker-network.ts";
 import { branchNamesClash } from "../../git/rules/branch-name.ts";
 import type { Settings } from "../../settings/rules/settings.ts";
-import { parseSizeBytes } from "../../text/duration.ts";
-import { uniqueSlugs } from "../../text/slug.ts";
+import { parseSizeBytes } from "../../text/duration-and-size.ts";
+import { uniqueSlugs } from "../../text/slugs.ts";
 import type { TaskLedgerLine } from "./ledger.ts";
 import { chooseMaxParallelWorkers, type HostCapacity } from "./parallel-workers.ts";
 import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";

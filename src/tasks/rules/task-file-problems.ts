@@ -1,9 +1,9 @@
 import type { TaskFile } from "../../contract/tasks.ts";
-import { parseAllowList } from "../../egress/egress.ts";
+import { parseAllowList } from "../../egress/allow-list.ts";
 import { branchNameHint, findBranchProblem } from "../../git/rules/branch-name.ts";
-import { hasControlCharacters, sanitizeText } from "../../text/clean-text.ts";
-import { findSuspectedInjections } from "./steering-text.ts";
+import { hasControlCharacters, sanitizeText } from "../../text/sanitize-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
+import { findSuspectedInjections } from "./suspected-injections.ts";
 
 /**
  * A mistake in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.

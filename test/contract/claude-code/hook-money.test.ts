@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { beforeAll, describe, expect } from "vitest";
-import { decideToolCall, type HookCommandAnswer } from "../../../src/claude-code/pre-tool-use.ts";
+import { decideToolCall, type HookCommandAnswer } from "../../../src/claude-code/decide-tool-call.ts";
 import { stateWithChangedRecord } from "../../../src/state/rules/swarm-state.ts";
 import { swarmProgram } from "../../fakes/cli/swarm-command.ts";
 import { test } from "../../fakes/folders.ts";

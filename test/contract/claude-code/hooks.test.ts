@@ -158,7 +158,7 @@ describe("the hook that approves", () => {
     expect(hook("session-start.sh", { input, cwd: repository, plugin, env: { PATH: bin } })).toEqual(silent);
   });
 
-  test.for(["bin/swarm", "dist/main.cjs", "dist/quick-answers.cjs"])(
+  test.for(["bin/swarm", "dist/main.cjs", "dist/fast-hooks.cjs"])(
     "is silent where %s is missing or broken",
     (part, { repository, folder }) => {
       const copy = copyOfProgram(folder);
@@ -177,9 +177,9 @@ describe("the hook that approves", () => {
   test("is silent where the disk does not answer", ({ repository, folder }) => {
     const copy = copyOfProgram(folder);
     const plugin = pluginAt(join(folder, "plugin"), join(copy, "bin/swarm"));
-    rmSync(join(copy, "dist/quick-answers.cjs"));
+    rmSync(join(copy, "dist/fast-hooks.cjs"));
     // Whoever reads it waits for ever.
-    execFileSync("mkfifo", [join(copy, "dist/quick-answers.cjs")]);
+    execFileSync("mkfifo", [join(copy, "dist/fast-hooks.cjs")]);
     const input = call(`${plugin}/bin/swarm status`, repository);
 
     expect(hook(approve, { input, cwd: repository, plugin })).toEqual(silent);

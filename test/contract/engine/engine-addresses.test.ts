@@ -5,10 +5,10 @@ import { dockerImages } from "../../../src/engine/docker/build/docker-images.ts"
 import { createEngineCaller } from "../../../src/engine/docker/call-engine.ts";
 import { type DockerContainersDeps, dockerContainers } from "../../../src/engine/docker/docker-containers.ts";
 import { dockerNetworks, dockerVolumes } from "../../../src/engine/docker/docker-networks.ts";
-import { createDockerodeClient } from "../../../src/engine/docker/dockerode-at.ts";
+import { createDockerodeClient } from "../../../src/engine/docker/dockerode-client.ts";
 import { openDockerEngine } from "../../../src/engine/docker/open-engine.ts";
 import type { ConnectedEngine } from "../../../src/engine/engine.ts";
-import type { ContainerPauseLock } from "../../../src/machine/pause-gate.ts";
+import type { ContainerPauseLock } from "../../../src/machine/pause-lock.ts";
 import { listenOutside, type Outside, redirectingEngine } from "../../fakes/engine/redirecting-engine.ts";
 import { eventually } from "../../fakes/eventually.ts";
 import { test } from "../../fakes/folders.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { isForwardedHeader, toForwardedQuery } from "../../../gateway/model/passed-words.ts";
-import { parseModelEndpoint } from "../../../src/egress/endpoint-words.ts";
+import { isForwardedHeader, toForwardedQuery } from "../../../gateway/model/forwarded-headers.ts";
+import { parseModelEndpoint } from "../../../src/egress/parse-endpoint.ts";
 import { test } from "../../fakes/folders.ts";
 import { agentRequests } from "../../fakes/gateway/agent-requests.ts";
 import {

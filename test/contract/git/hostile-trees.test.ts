@@ -4,10 +4,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
-import { defaultTreeReadLimits } from "../../../src/git/read-entries.ts";
+import { defaultTreeReadLimits } from "../../../src/git/changed-entries.ts";
 import type { ImportResult } from "../../../src/git/work-repository-port.ts";
-import { importCommitsFromAdapter } from "../../../src/swarm/worker/collect-work.ts";
-import { formatBytes } from "../../../src/text/duration.ts";
+import { importCommitsFromAdapter } from "../../../src/swarm/worker/import-commits.ts";
+import { formatBytes } from "../../../src/text/duration-and-size.ts";
 import { test } from "../../fakes/folders.ts";
 import {
   blob,

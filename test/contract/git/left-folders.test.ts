@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, vi } from "vitest";
 import { createCommitReader } from "../../../src/git/commit-reader.ts";
-import { createProcessFolder } from "../../../src/machine/own-folder.ts";
+import { createProcessFolder } from "../../../src/machine/process-folder.ts";
 import { test as base } from "../../fakes/folders.ts";
 import { head } from "../../fakes/git/work.ts";
 import { ended, startProgram } from "../../fakes/machine/processes.ts";

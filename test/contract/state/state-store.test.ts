@@ -3,12 +3,12 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, wri
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { parseState } from "../../../src/app/read-document.ts";
-import { stateWithChangedRecord, stateWithNewRecord } from "../../../src/state/rules/swarm-state.ts";
 import {
   findPendingCommands,
   stateWithOwnerCommand,
   stateWithoutOwnerCommand,
-} from "../../../src/state/rules/wishes.ts";
+} from "../../../src/state/rules/owner-commands.ts";
+import { stateWithChangedRecord, stateWithNewRecord } from "../../../src/state/rules/swarm-state.ts";
 import { stateSerializer } from "../../../src/state/serialize-state.ts";
 import { stateFile } from "../../../src/state/state-file.ts";
 import { watchState } from "../../../src/state/watch-state.ts";

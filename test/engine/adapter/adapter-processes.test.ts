@@ -2,7 +2,7 @@ import { describe, expect, inject, test } from "vitest";
 import type { AcpMessage, TaskRequestPayload } from "../../../src/contract/acp.ts";
 import type { ContainerFacts } from "../../../src/engine/containers.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
-import { judgeEndedAttempt } from "../../../src/state/rules/reconcile.ts";
+import { judgeEndedAttempt } from "../../../src/state/rules/reconcile-records.ts";
 import { count } from "../../counts.ts";
 import { dockerAt, openEngine } from "../../fakes/engine/engine-at.ts";
 import { eventually } from "../../fakes/eventually.ts";

@@ -53,7 +53,7 @@ async function withAgentOfThePage(folder: string): Promise<Buffer> {
   const [, text = ""] = /`aider\.ts` beside it:\n\n```ts\n([\s\S]*?)```/.exec(page) ?? [];
   mkdirSync(join(folder, "adapter/agents"), { recursive: true });
   writeFileSync(join(folder, "adapter/agents/aider.ts"), text);
-  const list = join(folder, "adapter/agents/agents.ts");
+  const list = join(folder, "adapter/agents/agent-kinds.ts");
   writeFileSync(
     list,
     `import { aiderAgent } from "./aider.ts";\n${readFileSync(list, "utf8").replace("[claudeAgent,", "[aiderAgent, claudeAgent,")}`,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, inject } from "vitest";
 import type { ContainerSpec } from "../../../src/engine/containers.ts";
-import { findConfinementBreaches } from "../../../src/engine/docker/container-breaches.ts";
+import { findConfinementBreaches } from "../../../src/engine/docker/confinement-breaches.ts";
 import { containerOptions } from "../../../src/engine/docker/container-options.ts";
 import {
   chooseSeccompProfile,

@@ -5,7 +5,7 @@ import type { Containers } from "../../../src/engine/containers.ts";
 import { openDockerEngine } from "../../../src/engine/docker/open-engine.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
-import { killStartingPrograms } from "../../../src/machine/end-beginnings.ts";
+import { killStartingPrograms } from "../../../src/machine/kill-starting-programs.ts";
 import { isFull } from "../../counts.ts";
 import { specOf } from "../../fakes/engine/containers-suite.ts";
 import { dockerAt, engineHelp, openEngine } from "../../fakes/engine/engine-at.ts";

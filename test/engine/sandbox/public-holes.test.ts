@@ -9,7 +9,7 @@ import { baseImage } from "../../../src/engine/rules/base-image.ts";
 import {
   type EngineComponent,
   findKnownVulnerabilitiesOfComponent,
-} from "../../../src/engine/rules/find-holes.ts";
+} from "../../../src/engine/rules/find-vulnerabilities.ts";
 import { waitingProgram } from "../../fakes/cli/call-program.ts";
 import { specOf } from "../../fakes/engine/containers-suite.ts";
 import { dockerAt, openEngine, outputOf } from "../../fakes/engine/engine-at.ts";

@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { StartCommandTimeLimit } from "../../../adapter/machine/command-time.ts";
-import type { SandboxPaths } from "../../../adapter/machine/places.ts";
-import type { ChangedFilesLimits } from "../../../adapter/workspace/measure-work.ts";
+import type { StartCommandTimeLimit } from "../../../adapter/machine/command-time-limits.ts";
+import type { SandboxPaths } from "../../../adapter/machine/sandbox-paths.ts";
+import type { ChangedFilesLimits } from "../../../adapter/workspace/changed-files-limits.ts";
 import { openWorkspace, type Workspace } from "../../../adapter/workspace/workspace.ts";
-import { createWorkspaceReadyMarker } from "../../../adapter/workspace/workspace-mark.ts";
+import { createWorkspaceReadyMarker } from "../../../adapter/workspace/workspace-ready-marker.ts";
 import { git, write } from "../git/repository.ts";
 
 const program = fileURLToPath(new URL("prepare-process.ts", import.meta.url));

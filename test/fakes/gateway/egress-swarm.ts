@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import { packFiles } from "../../../src/archive/pack-files.ts";
-import { gatewayPort } from "../../../src/egress/door-port.ts";
+import { gatewayPort } from "../../../src/egress/gateway-port.ts";
 import type { Containers } from "../../../src/engine/containers.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
 import type { Finished } from "../cli/swarm-command.ts";

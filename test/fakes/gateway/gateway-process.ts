@@ -1,4 +1,4 @@
-import type { GatewayServerLimits } from "../../../gateway/front/door.ts";
+import type { GatewayServerLimits } from "../../../gateway/front/gateway-server.ts";
 import { admissionOf, admittedWorker, endpointAt, startGateway } from "./gateway.ts";
 
 /** A gateway in a process of its own: tells where its door is, and whenever it is asked, how much memory it takes. */

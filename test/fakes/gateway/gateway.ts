@@ -4,8 +4,12 @@ import { mkdir } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
-import { controlSocketPath, type GatewayPaths, journalPath } from "../../../gateway/accounts/places.ts";
-import { type RunGatewayDeps, runGateway } from "../../../gateway/serve.ts";
+import {
+  controlSocketPath,
+  type GatewayPaths,
+  journalPath,
+} from "../../../gateway/accounts/gateway-paths.ts";
+import { type RunGatewayDeps, runGateway } from "../../../gateway/run-gateway.ts";
 import type {
   AdmissionPayload,
   AdmittedWorker,

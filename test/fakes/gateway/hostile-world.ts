@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { expect } from "vitest";
-import type { GatewayServerLimits } from "../../../gateway/front/door.ts";
+import type { GatewayServerLimits } from "../../../gateway/front/gateway-server.ts";
 import type { AdmittedWorker, Spending } from "../../../src/contract/gateway.ts";
 import { addSpending, zeroSpending } from "../../../src/usage/spending.ts";
 import { eventually } from "../eventually.ts";

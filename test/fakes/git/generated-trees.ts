@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { TreeReadLimits, UnreadReason } from "../../../src/git/read-entries.ts";
+import type { TreeReadLimits, UnreadReason } from "../../../src/git/changed-entries.ts";
 import type { Chance } from "../chance.ts";
 import { idOf, packOf, type RawObject, type TreeRows, treeOf } from "./bundles.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { readChangedEntries } from "../../../src/git/changed-entries.ts";
 import { createGitObjectReader } from "../../../src/git/object-reader.ts";
-import { readChangedEntries } from "../../../src/git/read-entries.ts";
 import { peakMb } from "../machine/peak.ts";
 import type { Pair, Reading } from "./generated-trees.ts";
 

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { type ImportCrashPoint, importBundle } from "../../../src/git/take-in.ts";
+import { type ImportCrashPoint, importBundle } from "../../../src/git/import-bundle.ts";
 import type { BundleToImport } from "../../../src/git/work-repository-port.ts";
 
 /** Takes work in and is killed at a point of it; `storing` is in the middle of the stream. */

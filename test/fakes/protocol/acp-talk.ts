@@ -1,9 +1,9 @@
 import type { StoryStatus } from "../../../src/contract/swarm-state.ts";
-import type { JournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
 import {
   type AdapterConversationState,
   newConversationState,
 } from "../../../src/protocol/rules/message-order.ts";
+import type { JournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 
 export const swarmId = "3f2b8c1e-5d47-4a69-9b0e-7c1d2e3f4a5b";
 export const containerId: string = "c0ffee".repeat(10).padEnd(64, "0");

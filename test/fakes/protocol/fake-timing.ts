@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { ClockAndRandom } from "../../../src/protocol/timing.ts";
+import type { ClockAndRandom } from "../../../src/protocol/clock-and-random.ts";
 
 interface Timer {
   readonly at: number;

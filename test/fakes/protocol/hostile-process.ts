@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { receiveMessages } from "../../../src/protocol/receive-messages.ts";
-import { isJournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
+import { isJournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 import { findAdapterMessageProblem as findProblem } from "../../../src/schema/find-message-problem.ts";
 import { readJsonLines } from "../../../src/wire/read-lines.ts";
 import { attempt, begin, heartbeat, hello, lines, swarmId } from "./acp-talk.ts";

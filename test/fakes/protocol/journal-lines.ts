@@ -1,4 +1,4 @@
-import type { JournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
+import type { JournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 
 type Said = {
   [Type in JournalledMessage["type"]]: readonly [

@@ -1,6 +1,6 @@
 import type { HostJournal } from "../../../src/protocol/open-host-journal.ts";
-import type { JournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
 import type { AdapterConversationState } from "../../../src/protocol/rules/message-order.ts";
+import type { JournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 
 /** A journal in memory that takes its time, if it is to. */
 export class MemoryJournal implements HostJournal {

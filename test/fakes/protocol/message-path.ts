@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { ContainerExecution, OutputChunk } from "../../../src/engine/containers.ts";
-import { openAdapterConversation } from "../../../src/protocol/conversation.ts";
+import { systemClockAndRandom } from "../../../src/protocol/clock-and-random.ts";
+import { openAdapterConversation } from "../../../src/protocol/open-conversation.ts";
 import { openHostJournal } from "../../../src/protocol/open-host-journal.ts";
 import { newConversationState } from "../../../src/protocol/rules/message-order.ts";
-import { systemClockAndRandom } from "../../../src/protocol/timing.ts";
 import { findAdapterMessageProblem } from "../../../src/schema/find-message-problem.ts";
 
 const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));

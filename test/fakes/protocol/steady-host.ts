@@ -5,7 +5,7 @@ import {
   type AdapterMessage,
   isJournalledMessage,
   type JournalledMessage,
-} from "../../../src/protocol/rules/acp-messages.ts";
+} from "../../../src/protocol/rules/protocol-messages.ts";
 import { eventually } from "../eventually.ts";
 import { git } from "../git/repository.ts";
 import { type Attached, fetchBundle, type Worker } from "../swarm/worker.ts";

@@ -6,7 +6,7 @@ import type { ContainerEngine } from "../../../src/engine/engine.ts";
 import { probeCache } from "../../../src/engine/probe-cache-file.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
 import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import { createSandboxFromSpec } from "../../../src/sandbox/bring-up.ts";
+import { createSandboxFromSpec } from "../../../src/sandbox/create-from-spec.ts";
 import type { CreateFromSpecDeps } from "../../../src/sandbox/project-sandboxes.ts";
 import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
 import { defaultSandboxSpec, type SandboxSpec } from "../../../src/sandbox/rules/sandbox-spec.ts";

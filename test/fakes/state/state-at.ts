@@ -8,7 +8,7 @@ import {
   type OwnerStateDeps,
   type OwnerStateWriter,
   openOwnerState,
-} from "../../../src/state/owned-state.ts";
+} from "../../../src/state/owner-state.ts";
 import { type StateFile, stateFile } from "../../../src/state/state-file.ts";
 import { stateStore } from "../../../src/state/state-store.ts";
 import type { StateStore } from "../../../src/state/state-store-port.ts";

@@ -5,22 +5,22 @@ import type { Containers } from "../../../src/engine/containers.ts";
 import type {
   AdapterConversationEnd,
   AdapterConversationEvent,
-} from "../../../src/protocol/conversations.ts";
-import type { AdapterMessage } from "../../../src/protocol/rules/acp-messages.ts";
+} from "../../../src/protocol/adapter-conversation.ts";
+import type { AdapterMessage } from "../../../src/protocol/rules/protocol-messages.ts";
+import { type OwnerCommand, stateWithOwnerCommand } from "../../../src/state/rules/owner-commands.ts";
 import {
   newSwarmState,
   stateWithNewRecord,
   stateWithReplacedRecord,
 } from "../../../src/state/rules/swarm-state.ts";
-import { type OwnerCommand, stateWithOwnerCommand } from "../../../src/state/rules/wishes.ts";
 import { workerContainerName } from "../../../src/state/rules/worker-names.ts";
 import { countStoryProgress, newStoryRecords } from "../../../src/state/rules/worker-record.ts";
 import { findUnendedWorkers } from "../../../src/swarm/begin-swarm.ts";
-import { runOwnerLoop } from "../../../src/swarm/own-swarm.ts";
-import { openNetworkAccessWithoutGateway } from "../../../src/swarm/worker/doors.ts";
-import type { OwnerServices } from "../../../src/swarm/worker/equip-worker.ts";
+import { runOwnerLoop } from "../../../src/swarm/owner-loop.ts";
+import { openNetworkAccessWithoutGateway } from "../../../src/swarm/worker/network-access.ts";
+import type { OwnerServices } from "../../../src/swarm/worker/prepare-worker.ts";
 import type { RetryPolicy } from "../../../src/swarm/worker/rules/retry-policy.ts";
-import type { SwarmEvent } from "../../../src/swarm/worker/swarm-deps.ts";
+import type { SwarmEvent } from "../../../src/swarm/worker/swarm-owner-deps.ts";
 import type { HostCapacity } from "../../../src/tasks/rules/parallel-workers.ts";
 import { fakeContainers } from "../engine/fake-containers.ts";
 import { storyWith, taskFileWith } from "../tasks/task-files.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { openHostInbox } from "../../../adapter/desk.ts";
-import { serializeCanonicalTaskRequest } from "../../../adapter/journal/request.ts";
-import { PauseAwareClock } from "../../../adapter/machine/work-clock.ts";
-import { SupervisorStatus } from "../../../adapter/status.ts";
+import { openHostInbox } from "../../../adapter/host-inbox.ts";
+import { serializeCanonicalTaskRequest } from "../../../adapter/journal/task-request.ts";
+import { PauseAwareClock } from "../../../adapter/machine/pause-aware-clock.ts";
+import { SupervisorStatus } from "../../../adapter/supervisor-status.ts";
 import type { Cancel, TaskRequestPayload } from "../../../src/contract/acp.ts";
 import { count } from "../../counts.ts";
 import { type Chance, chanceFrom } from "../../fakes/chance.ts";

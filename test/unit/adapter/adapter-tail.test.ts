@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { describe, expect } from "vitest";
-import { journalPath } from "../../../adapter/machine/places.ts";
-import { tailJournal } from "../../../adapter/tail.ts";
+import { journalPath } from "../../../adapter/machine/sandbox-paths.ts";
+import { tailJournal } from "../../../adapter/tail-journal.ts";
 import { test } from "../../fakes/folders.ts";
 import { activity, goodNews, lines, numbered } from "../../fakes/protocol/acp-talk.ts";
 

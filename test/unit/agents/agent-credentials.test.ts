@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { claudeAgent } from "../../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../../adapter/agents/claude-agent.ts";
 import {
   type AgentSpec,
   agentVariableValues,

@@ -7,7 +7,7 @@ import {
   nonSecretVariablesOf,
   planEndpoints,
 } from "../../../src/agents/model-endpoints.ts";
-import { parseBaseUrl, parseModelEndpoint } from "../../../src/egress/endpoint-words.ts";
+import { parseBaseUrl, parseModelEndpoint } from "../../../src/egress/parse-endpoint.ts";
 import { planMirrors } from "../../../src/egress/plan-mirrors.ts";
 import { resolveModelEndpoint } from "../../../src/gateway/resolve-endpoint.ts";
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isAllowedModelCall, parseRequestRoute } from "../../../gateway/front/find-route.ts";
-import { findAllowingFlag } from "../../../src/egress/denied-words.ts";
-import { gatewayPort } from "../../../src/egress/door-port.ts";
-import { defaultRegistryUrls, type EgressPreset, egressPresets } from "../../../src/egress/egress.ts";
-import { modelApis } from "../../../src/egress/endpoint-words.ts";
+import { isAllowedModelCall, parseRequestRoute } from "../../../gateway/front/request-route.ts";
+import { defaultRegistryUrls, type EgressPreset, egressPresets } from "../../../src/egress/allow-list.ts";
+import { findAllowingFlag } from "../../../src/egress/describe-denied-request.ts";
+import { gatewayPort } from "../../../src/egress/gateway-port.ts";
+import { modelApis } from "../../../src/egress/parse-endpoint.ts";
 import { defaultSubnets } from "../../../src/egress/worker-subnets.ts";
 import { modelPricesDate } from "../../../src/usage/model-prices.ts";
 

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { followJournals, type JournalsToFollow } from "../../../src/protocol/follow-journals.ts";
-import type { JournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
+import type { JournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 import { findAdapterMessageProblem } from "../../../src/schema/find-message-problem.ts";
 import { test } from "../../fakes/folders.ts";
 import {

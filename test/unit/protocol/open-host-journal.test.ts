@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { summarizeHostJournal } from "../../../src/protocol/host-journal.ts";
 import { type HostJournal, openHostJournal } from "../../../src/protocol/open-host-journal.ts";
-import type { JournalledMessage } from "../../../src/protocol/rules/acp-messages.ts";
+import type { JournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 import { findAdapterMessageProblem as findProblem } from "../../../src/schema/find-message-problem.ts";
 import { test } from "../../fakes/folders.ts";
 import { write } from "../../fakes/git/repository.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isError, SwarmError } from "../../../src/errors/errors.ts";
-import { parseSandboxSpec } from "../../../src/sandbox/read-sandbox-spec.ts";
+import { parseSandboxSpec } from "../../../src/sandbox/parse-sandbox-spec.ts";
 import {
   defaultSandboxSpec,
   findSandboxDangers,

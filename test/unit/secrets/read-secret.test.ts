@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SwarmError } from "../../../src/errors/errors.ts";
-import { parseClaudeLogin, writeRenewedLogin } from "../../../src/secrets/login-file.ts";
+import { parseClaudeLogin, writeRenewedLogin } from "../../../src/secrets/claude-login.ts";
 import { readSecret, type SecretDeps } from "../../../src/secrets/read-secret.ts";
 import { parseSecretReference, redactSecretReference } from "../../../src/secrets/rules/secret-reference.ts";
 import { createSecretProgramRunner } from "../../../src/secrets/secret-program.ts";

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { labels } from "../../../src/engine/engine.ts";
-import { type CheckStateDeps, compareStateWithEngine } from "../../../src/state/check-state.ts";
+import { type CheckStateDeps, compareStateWithEngine } from "../../../src/state/compare-state-with-engine.ts";
 import { type RepairStateDeps, repairState } from "../../../src/state/repair-state.ts";
 import { stateWithChangedRecord } from "../../../src/state/rules/swarm-state.ts";
 import { fakeEngine } from "../../fakes/engine/fake-engine.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { EngineRef } from "../../../src/contract/swarm-state.ts";
+import { findPendingCommands } from "../../../src/state/rules/owner-commands.ts";
 import type { SwarmState } from "../../../src/state/rules/swarm-state.ts";
-import { findPendingCommands } from "../../../src/state/rules/wishes.ts";
 import { type BeginSwarmRequest, beginSwarm, type PlannedWork } from "../../../src/swarm/begin-swarm.ts";
-import { refuseEndedTasks } from "../../../src/swarm/refuse-ended.ts";
-import { findWorkerTask } from "../../../src/swarm/worker/recall-task.ts";
+import { refuseEndedTasks } from "../../../src/swarm/refuse-ended-tasks.ts";
+import { findWorkerTask } from "../../../src/swarm/worker/find-worker-task.ts";
 import type { LoadedTask } from "../../../src/tasks/rules/plan.ts";
 import { now, recordWith, swarmOf } from "../../fakes/state/records.ts";
 import { storyWith, taskFileWith } from "../../fakes/tasks/task-files.ts";

@@ -6,7 +6,7 @@ import type { TaskFile } from "../../../src/contract/tasks.ts";
 import { createCommitReader } from "../../../src/git/commit-reader.ts";
 import { createGit } from "../../../src/git/git.ts";
 import { type CreatedTask, makeTask, type NewTaskRequest } from "../../../src/tasks/make-task.ts";
-import { createNewFilesWriter } from "../../../src/tasks/new-files.ts";
+import { createNewFilesWriter } from "../../../src/tasks/project-file-writer.ts";
 import { openTaskFolder } from "../../../src/tasks/task-folder.ts";
 import { test, writeTask } from "../../fakes/folders.ts";
 import { git, write } from "../../fakes/git/repository.ts";

@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { storyCommitMessage, unfinishedWorkCommitMessage } from "../../../adapter/workspace/commit-words.ts";
-import { describeEventFacts } from "../../../src/cli/render/event-words.ts";
+import {
+  storyCommitMessage,
+  unfinishedWorkCommitMessage,
+} from "../../../adapter/workspace/commit-messages.ts";
+import { describeEventFacts } from "../../../src/cli/render/describe-event.ts";
 import { statusLines } from "../../../src/cli/render/status-lines.ts";
 import { summaryLines } from "../../../src/cli/render/summary-lines.ts";
 import { toJson } from "../../../src/cli/render/to-json.ts";
@@ -14,7 +17,7 @@ import { createNotice } from "../../../src/swarm/report/rules/notice.ts";
 import { summaryHtml } from "../../../src/swarm/report/rules/summary-html.ts";
 import { summaryMarkdown } from "../../../src/swarm/report/rules/summary-markdown.ts";
 import { summarizeSwarm } from "../../../src/swarm/report/summarize-swarm.ts";
-import { hasControlCharacters, sanitizeLines, sanitizeText } from "../../../src/text/clean-text.ts";
+import { hasControlCharacters, sanitizeLines, sanitizeText } from "../../../src/text/sanitize-text.ts";
 import {
   makePreparation,
   newContainer,

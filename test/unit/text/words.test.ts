@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { findSuspectedInjections } from "../../../src/tasks/rules/steering-text.ts";
-import { hasControlCharacters, sanitizeText } from "../../../src/text/clean-text.ts";
-import { formatBytes, parseDurationMs, parseSizeBytes } from "../../../src/text/duration.ts";
-import { slugOfTaskFile, uniqueSlugs } from "../../../src/text/slug.ts";
+import { findSuspectedInjections } from "../../../src/tasks/rules/suspected-injections.ts";
+import { formatBytes, parseDurationMs, parseSizeBytes } from "../../../src/text/duration-and-size.ts";
+import { hasControlCharacters, sanitizeText } from "../../../src/text/sanitize-text.ts";
+import { slugOfTaskFile, uniqueSlugs } from "../../../src/text/slugs.ts";
 import { taskFileWith } from "../../fakes/tasks/task-files.ts";
 
 describe("durations and sizes", () => {

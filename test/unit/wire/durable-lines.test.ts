@@ -3,7 +3,11 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileS
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { openJournal, readJournal } from "../../../adapter/journal/journal.ts";
-import { diskReserveFilePath, journalPath, type SandboxPaths } from "../../../adapter/machine/places.ts";
+import {
+  diskReserveFilePath,
+  journalPath,
+  type SandboxPaths,
+} from "../../../adapter/machine/sandbox-paths.ts";
 import { openDurableLines } from "../../../src/wire/durable-lines.ts";
 import { test } from "../../fakes/folders.ts";
 

@@ -1,5 +1,5 @@
 import { SwarmError } from "../../../errors/errors.ts";
-import { sanitizeLines } from "../../../text/clean-text.ts";
+import { sanitizeLines } from "../../../text/sanitize-text.ts";
 import type { ImageBuildEvent } from "../../images.ts";
 import { readBuildkitStatus } from "./buildkit-progress.ts";
 

@@ -1,4 +1,4 @@
-import { refuseInvalidImage } from "../refuse-name.ts";
+import { refuseInvalidImage } from "../require-safe-names.ts";
 
 /** Splits the image reference `name:tag` into the name, which may contain a registry's port, and the tag. */
 export function splitImageTag(reference: string): [repository: string, tag: string] {

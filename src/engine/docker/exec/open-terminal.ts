@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TerminalSession, TerminalSize, TerminalSpec } from "../../containers.ts";
-import { abortSignalOption } from "../dockerode-at.ts";
+import { abortSignalOption } from "../dockerode-client.ts";
 import { type StartExecDeps, type StartedExec, startExec } from "./start-exec.ts";
 
 /**

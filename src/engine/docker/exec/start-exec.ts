@@ -2,10 +2,10 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../../../errors/errors.ts";
-import type { ContainerPauseLock } from "../../../machine/pause-gate.ts";
+import type { ContainerPauseLock } from "../../../machine/pause-lock.ts";
 import type { ExecExit, ExecSpec } from "../../containers.ts";
 import type { EngineCaller } from "../call-engine.ts";
-import { abortSignalOption } from "../dockerode-at.ts";
+import { abortSignalOption } from "../dockerode-client.ts";
 import { translateEngineFailure } from "../translate-failure.ts";
 
 const settleMs = 10_000;

@@ -6,7 +6,7 @@ import { labels } from "../../engine.ts";
 import { baseImage } from "../../rules/base-image.ts";
 import type { Probe } from "../../rules/isolation.ts";
 import { securityOptions } from "../container-options.ts";
-import { createDockerodeClient } from "../dockerode-at.ts";
+import { createDockerodeClient } from "../dockerode-client.ts";
 import { chooseSeccompProfile } from "../seccomp/seccomp-profile.ts";
 import { translateEngineFailure } from "../translate-failure.ts";
 import { ensureProbeImage } from "./probe-image.ts";

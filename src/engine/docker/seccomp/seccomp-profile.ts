@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chooseSystemCallFilter } from "../../rules/system-call-filter.ts";
-import { allowedSystemCalls } from "./allowed-calls.ts";
-import { parseEngineSystemCallFilter } from "./engine-filter.ts";
+import { allowedSystemCalls } from "./allowed-system-calls.ts";
+import { parseEngineSystemCallFilter } from "./parse-engine-filter.ts";
 
 interface Argument {
   readonly index: number;

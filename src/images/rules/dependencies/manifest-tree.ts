@@ -1,4 +1,4 @@
-import { formatCount } from "../../../text/count-of.ts";
+import { formatCount } from "../../../text/format-count.ts";
 import { baseNameOf, compareByDepth, isPathBelow, parentFolderOf } from "../../../text/tree-path.ts";
 import { compileDockerIgnore } from "../docker-ignore.ts";
 import { findSecretInManifest, findSecretPathReason } from "../secret-files.ts";

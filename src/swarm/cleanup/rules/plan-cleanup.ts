@@ -1,9 +1,9 @@
 import type { ContainerRecord, SwarmState } from "../../../contract/swarm-state.ts";
 import { isTerminalStatus } from "../../../state/rules/container-status.ts";
+import { adapterReportedStatus } from "../../../state/rules/reported-status.ts";
 import { recordWithStatus } from "../../../state/rules/swarm-state.ts";
-import { adapterReportedStatus } from "../../../state/rules/told-status.ts";
 import { homeVolumeName } from "../../../state/rules/worker-names.ts";
-import { workerSlug } from "../../../text/slug.ts";
+import { workerSlug } from "../../../text/slugs.ts";
 
 /** A container or volume that the engine lists for this worktree. Its labels are untrusted. */
 export interface EngineResource {

@@ -1,5 +1,5 @@
 import type { ProofCheck, ProofVerdict } from "../../../contract/proof.ts";
-import { formatCount } from "../../../text/count-of.ts";
+import { formatCount } from "../../../text/format-count.ts";
 
 export interface ProofJudgement {
   readonly verdict: ProofVerdict;

@@ -1,9 +1,9 @@
 import type { MergedWorker, MergeReport } from "../../../contract/merge.ts";
 import type { SummaryMerge } from "../../../contract/summary.ts";
 import type { ContainerRecord } from "../../../state/rules/swarm-state.ts";
-import { sanitizeText } from "../../../text/clean-text.ts";
-import { workerSlug } from "../../../text/slug.ts";
-import { describeMergeOutcome } from "./merge-words.ts";
+import { sanitizeText } from "../../../text/sanitize-text.ts";
+import { workerSlug } from "../../../text/slugs.ts";
+import { describeMergeOutcome } from "./describe-merge.ts";
 
 /** Returns the part of a swarm's summary that describes a merge. All its texts are safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {

@@ -1,5 +1,5 @@
 import type { WeakenedTest } from "../../../contract/proof.ts";
-import { sanitizeText } from "../../../text/clean-text.ts";
+import { sanitizeText } from "../../../text/sanitize-text.ts";
 
 /** Matches the paths of test files, by the naming conventions of most programming languages. */
 const testFile =

@@ -1,7 +1,7 @@
 import type { Notice } from "../../../contract/notice.ts";
 import type { SwarmSummary } from "../../../contract/summary.ts";
-import { reportFileName } from "../../../text/report-name.ts";
-import { describeMergedBranch, describeSwarmTotals } from "./summary-words.ts";
+import { reportFileName } from "../../../text/report-file-name.ts";
+import { describeMergedBranch, describeSwarmTotals } from "./describe-summary.ts";
 
 /**
  * The reason for a notice to the user: the swarm has ended, or a worker of a running swarm needs the user.

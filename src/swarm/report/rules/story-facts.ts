@@ -1,7 +1,7 @@
 import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "../../../contract/acp.ts";
 import type { Reason, StoryStatus, Usage } from "../../../contract/swarm-state.ts";
-import type { JournalledMessage } from "../../../protocol/rules/acp-messages.ts";
-import { truncateTextStart } from "../../../text/fit-message.ts";
+import type { JournalledMessage } from "../../../protocol/rules/protocol-messages.ts";
+import { truncateTextStart } from "../../../text/truncate-text.ts";
 
 /**
  * The facts about one story that a worker's journals contain, such as the story's last status and its usage.

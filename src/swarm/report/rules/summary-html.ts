@@ -6,9 +6,8 @@ import type {
   SwarmSummary,
   WorkerSummary,
 } from "../../../contract/summary.ts";
-import { formatDuration } from "../../../text/duration.ts";
-import { escapeHtml } from "../../../text/html-text.ts";
-import { summaryStyle } from "./summary-style.ts";
+import { formatDuration } from "../../../text/duration-and-size.ts";
+import { escapeHtml } from "../../../text/escape-html.ts";
 import {
   describeCheckEnd,
   describeEarlierAttempt,
@@ -22,7 +21,8 @@ import {
   describeWorkerChanges,
   describeWorkRef,
   hasMoreDeletedFiles,
-} from "./summary-words.ts";
+} from "./describe-summary.ts";
+import { summaryStyle } from "./summary-style.ts";
 import { computeTimeline, type TimelineBar } from "./timeline.ts";
 
 /**

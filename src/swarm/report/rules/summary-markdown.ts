@@ -4,7 +4,7 @@ import type {
   SwarmSummary,
   WorkerSummary,
 } from "../../../contract/summary.ts";
-import { escapeMarkdown, formatCodeBlock, formatInlineCode } from "../../../text/markdown-text.ts";
+import { escapeMarkdown, formatCodeBlock, formatInlineCode } from "../../../text/escape-markdown.ts";
 import {
   describeCheckEnd,
   describeEarlierAttempt,
@@ -18,7 +18,7 @@ import {
   describeWorkerChanges,
   describeWorkRef,
   hasMoreDeletedFiles,
-} from "./summary-words.ts";
+} from "./describe-summary.ts";
 
 /** Renders a swarm's summary as a Markdown page. Escapes all text from workers and task files. */
 export function summaryMarkdown(summary: SwarmSummary): string {

@@ -10,11 +10,11 @@ import type {
 } from "../../../contract/summary.ts";
 import type { ContainerRecord, StoryRecord, SwarmState } from "../../../contract/swarm-state.ts";
 import type { TaskFile } from "../../../contract/tasks.ts";
-import { describeDeniedRequest } from "../../../egress/denied-words.ts";
-import { sanitizeLines, sanitizeText } from "../../../text/clean-text.ts";
-import { workerSlug } from "../../../text/slug.ts";
+import { describeDeniedRequest } from "../../../egress/describe-denied-request.ts";
+import { sanitizeLines, sanitizeText } from "../../../text/sanitize-text.ts";
+import { workerSlug } from "../../../text/slugs.ts";
+import { nextCommandsForSwarm, nextCommandsForWorker } from "./next-commands.ts";
 import { addUsage, type StoryFacts, type WorkerFacts } from "./story-facts.ts";
-import { nextCommandsForSwarm, nextCommandsForWorker } from "./summary-next.ts";
 
 export type { SwarmSummary };
 

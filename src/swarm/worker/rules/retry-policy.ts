@@ -1,7 +1,7 @@
 import type { ContainerRecord } from "../../../contract/swarm-state.ts";
-import { hasProgramFailedByItself } from "../../../engine/rules/own-end.ts";
+import { hasProgramFailedByItself } from "../../../engine/rules/program-failed-by-itself.ts";
 import { backoffMs } from "../../../text/backoff.ts";
-import { sanitizeText } from "../../../text/clean-text.ts";
+import { sanitizeText } from "../../../text/sanitize-text.ts";
 
 /** The user's rules for a swarm's behaviour after a worker's failure. */
 export interface RetryPolicy {

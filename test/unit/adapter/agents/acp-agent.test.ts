@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { acpAgent } from "../../../../adapter/agents/acp.ts";
+import { acpAgent } from "../../../../adapter/agents/acp-agent.ts";
 import type { AgentTurn, TurnEnd } from "../../../../adapter/agents/agent.ts";
 import { type AcpAgentSide, type AcpAnswers, speakAcp } from "../../../fakes/adapter/acp-program.ts";
 import { type FakeAgentTools, fakeAgentTools } from "../../../fakes/adapter/agent-tools.ts";

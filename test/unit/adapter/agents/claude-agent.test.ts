@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { AgentTurn, TurnEnd } from "../../../../adapter/agents/agent.ts";
-import { claudeAgent } from "../../../../adapter/agents/claude.ts";
+import { claudeAgent } from "../../../../adapter/agents/claude-agent.ts";
 import { type FakeAgentTools, type FakeProgram, fakeAgentTools } from "../../../fakes/adapter/agent-tools.ts";
 
 const init = { type: "system", subtype: "init", cwd: "/workspace" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { completeStory } from "../../../../adapter/story/end-story.ts";
+import { completeStory } from "../../../../adapter/story/complete-story.ts";
 import type { StoryExecutionDeps } from "../../../../adapter/story/story-execution.ts";
 import type { CheckResult } from "../../../../src/contract/acp.ts";
 import { storyWith } from "../../../fakes/tasks/task-files.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createActivityFeed } from "../../../../adapter/turn/activity-feed.ts";
-import { UsageTracker } from "../../../../adapter/turn/spending.ts";
+import { UsageTracker } from "../../../../adapter/turn/usage-tracker.ts";
 import type { UsageSoFar } from "../../../../src/contract/acp.ts";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -7,12 +7,12 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { test as base, describe, expect } from "vitest";
 import type { AgentProgram } from "../../../../adapter/agents/agent.ts";
-import { claudeAgent } from "../../../../adapter/agents/claude.ts";
-import { commandAgent } from "../../../../adapter/agents/command.ts";
+import { claudeAgent } from "../../../../adapter/agents/claude-agent.ts";
+import { commandAgent } from "../../../../adapter/agents/command-agent.ts";
 import { runProgramAsAgentUser } from "../../../../adapter/machine/agent-user.ts";
-import type { StartCommandTimeLimit } from "../../../../adapter/machine/command-time.ts";
-import { readRegularFileScript } from "../../../../adapter/machine/plain-file.ts";
-import { TimeLimitReached } from "../../../../adapter/machine/work-clock.ts";
+import type { StartCommandTimeLimit } from "../../../../adapter/machine/command-time-limits.ts";
+import { TimeLimitReached } from "../../../../adapter/machine/pause-aware-clock.ts";
+import { readRegularFileScript } from "../../../../adapter/machine/regular-file-scripts.ts";
 import { startAgentProgram } from "../../../../adapter/turn/agent-program.ts";
 import { prepareWorkspace } from "../../../../adapter/workspace/prepare-workspace.ts";
 import {

@@ -1,14 +1,14 @@
 import { createReadStream } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { commandAgent } from "../../../../adapter/agents/command.ts";
+import { commandAgent } from "../../../../adapter/agents/command-agent.ts";
 import { openJsonRpc } from "../../../../adapter/agents/json-rpc.ts";
 import {
   runProgramAsAgentUser,
   startProgramAsAgentUser,
   waitForProgramEnd,
 } from "../../../../adapter/machine/agent-user.ts";
+import { TimeLimitReached } from "../../../../adapter/machine/pause-aware-clock.ts";
 import { requireExitCode } from "../../../../adapter/machine/program-end.ts";
-import { TimeLimitReached } from "../../../../adapter/machine/work-clock.ts";
 import { startAgentProgram } from "../../../../adapter/turn/agent-program.ts";
 import { fakeAgentTools } from "../../../fakes/adapter/agent-tools.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openSwarmBoard, type SwarmBoard } from "../../../../src/cli/board/swarm-board.ts";
 import { displayWidth } from "../../../../src/cli/board/text-width.ts";
-import type { AdapterMessage } from "../../../../src/protocol/rules/acp-messages.ts";
+import type { AdapterMessage } from "../../../../src/protocol/rules/protocol-messages.ts";
 import {
   newSwarmState,
   type SwarmState,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defaultAgentFromSettings, findAgentProblem } from "../../../../src/agents/default-agent.ts";
 import { commands } from "../../../../src/cli/flags/commands.ts";
 import { settingsFromFlags } from "../../../../src/cli/flags/setting-flags.ts";
-import { splitCommandLine } from "../../../../src/cli/flags/split-program.ts";
+import { splitCommandLine } from "../../../../src/cli/flags/split-command-line.ts";
 
 describe("the words after --", () => {
   test.each([

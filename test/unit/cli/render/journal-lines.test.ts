@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { renderJournalMessage, storyIdOfMessage } from "../../../../src/cli/render/journal-lines.ts";
-import type { JournalledMessage } from "../../../../src/protocol/rules/acp-messages.ts";
-import { hasControlCharacters } from "../../../../src/text/clean-text.ts";
+import type { JournalledMessage } from "../../../../src/protocol/rules/protocol-messages.ts";
+import { hasControlCharacters } from "../../../../src/text/sanitize-text.ts";
 import {
   activity,
   completion,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { OutputChunk } from "../../../../src/engine/containers.ts";
 import { openOutputLog } from "../../../../src/sandbox/task/output-log.ts";
-import { readOutputPieces } from "../../../../src/sandbox/task/read-pieces.ts";
+import { readOutputPieces } from "../../../../src/sandbox/task/read-output-pieces.ts";
 import { test } from "../../../fakes/folders.ts";
 
 const chunk = (stream: OutputChunk["stream"], text: string): OutputChunk => ({

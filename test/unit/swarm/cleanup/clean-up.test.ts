@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, vi } from "vitest";
 import { labels } from "../../../../src/engine/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../../../src/engine/private-engine.ts";
 import { SwarmError } from "../../../../src/errors/errors.ts";
-import type { JournalSummary } from "../../../../src/protocol/journal.ts";
+import type { JournalSummary } from "../../../../src/protocol/journal-summary.ts";
 import type { ContainerRecord } from "../../../../src/state/rules/swarm-state.ts";
 import {
   type CleanUpDeps,

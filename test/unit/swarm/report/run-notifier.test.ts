@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Notice } from "../../../../src/contract/notice.ts";
-import { openMergeReportFile } from "../../../../src/swarm/merge/merge-file.ts";
+import { openMergeReportFile } from "../../../../src/swarm/merge/merge-report-file.ts";
 import { runNotifier } from "../../../../src/swarm/report/run-notifier.ts";
 import { test } from "../../../fakes/folders.ts";
 

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { findAdapterMessageProblem } from "../../../../src/schema/find-message-problem.ts";
-import { readWorkerFactsFromJournals } from "../../../../src/swarm/report/read-story-facts.ts";
+import { readWorkerFactsFromJournals } from "../../../../src/swarm/report/read-worker-facts.ts";
 import { type WorkerFacts, WorkerFactsReader } from "../../../../src/swarm/report/rules/story-facts.ts";
 import { test } from "../../../fakes/folders.ts";
 import { write } from "../../../fakes/git/repository.ts";

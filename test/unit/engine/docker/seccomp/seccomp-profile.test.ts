@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseEngineSystemCallFilter } from "../../../../../src/engine/docker/seccomp/engine-filter.ts";
+import { parseEngineSystemCallFilter } from "../../../../../src/engine/docker/seccomp/parse-engine-filter.ts";
 import {
   chooseSeccompProfile,
   isSwarmSeccompProfile,

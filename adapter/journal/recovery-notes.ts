@@ -1,0 +1,63 @@
+import { open, readFile, rename } from "node:fs/promises";
+import { acceptedTaskRequestPath, recoveryNotesPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
+import { syncFolderToDisk } from "../machine/sync-folder.ts";
+
+/** What the adapter stores for its recovery after a crash, because no journalled message contains it. */
+export interface RecoveryNotes {
+  /**
+   * The commit from which the task's branch started; null until the adapter has prepared the workspace for
+   * the first time.
+   */
+  readonly base: string | null;
+  /**
+   * The content of `.git/info/exclude` before any agent ran; null until the adapter has prepared the
+   * workspace for the first time.
+   */
+  readonly exclude: string | null;
+  /** The IDs of the agent's conversations, each by the ID of its story. */
+  readonly conversations: Readonly<Record<string, string>>;
+}
+
+const none: RecoveryNotes = { base: null, exclude: null, conversations: {} };
+
+export async function readRecoveryNotes(paths: SandboxPaths): Promise<RecoveryNotes> {
+  const text = await readIfThere(recoveryNotesPath(paths));
+  return text === null ? none : { ...none, ...(JSON.parse(text) as Partial<RecoveryNotes>) };
+}
+
+export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): Promise<void> =>
+  replaceFile(paths, recoveryNotesPath(paths), JSON.stringify(notes));
+
+/**
+ * Reads the task request that an earlier adapter process on this volume accepted, in canonical form. Returns
+ * null if there is none.
+ */
+export const readAcceptedTaskRequest = (paths: SandboxPaths): Promise<string | null> =>
+  readIfThere(acceptedTaskRequestPath(paths));
+
+export const writeAcceptedTaskRequest = (paths: SandboxPaths, request: string): Promise<void> =>
+  replaceFile(paths, acceptedTaskRequestPath(paths), request);
+
+/**
+ * Replaces a file atomically and syncs it to disk. Uses a fixed name for the temporary file, since only the
+ * supervisor writes in this folder.
+ */
+async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {
+  const draft = `${file}.draft`;
+  {
+    await using handle = await open(draft, "w", 0o600);
+    await handle.writeFile(text);
+    await handle.sync();
+  }
+  await rename(draft, file);
+  await syncFolderToDisk(aimi);
+}
+
+async function readIfThere(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+import type { SwarmPlan } from "../../tasks/rules/plan.ts";
+import { formatCount } from "../../text/format-count.ts";
+import { quoteForShell } from "../../text/quote-for-shell.ts";
+
+type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
+
+/**
+ * Explains why none of the tasks in a plan can run, and suggests a command. `named` are the task files that
+ * the user named on the command line.
+ */
+export function explainNothingToRun(
+  tasks: readonly PlannedTask[],
+  named: readonly string[],
+): { readonly why: string; readonly next: string } {
+  const [first, ...others] = tasks;
+  if (first === undefined)
+    return { why: "this repository has no task file", next: "`swarm init` writes an example task file" };
+  const again = `\`swarm start ${named.length > 0 ? named.map(quoteForShell).join(" ") : "--all"} --again\``;
+  if (others.length === 0)
+    return {
+      why: `${first.file} ${first.why.replace(/;.*$/, "")}`,
+      next: `${again} carries out this task file again`,
+    };
+  return {
+    why: `all ${formatCount(tasks.length, "task file")} were already carried out with the same content`,
+    next: `${again} carries out the task files again`,
+  };
+}

@@ -1,0 +1,50 @@
+import { SwarmError } from "../../errors/errors.ts";
+import type { ContainerSpec } from "../containers.ts";
+import { isContainerName } from "../rules/container-name.ts";
+import { refuseInvalidImage, requireSwarmName } from "./require-safe-names.ts";
+
+/** Throws if a container spec is malformed or could give the container access to the host. */
+export function refuseUnsafeContainerSpec({
+  name,
+  image,
+  env,
+  network,
+  volumes,
+  workdir,
+  command,
+}: ContainerSpec): void {
+  const refuse = (field: string, reason: string): never => {
+    throw new SwarmError("SPEC_REFUSED", { field, reason });
+  };
+  requireSwarmName(name);
+  refuseInvalidImage(image);
+  // For an engine, `host` and `container:…` mean the network of the host or of another container.
+  if (network.kind === "named") requireSwarmName(network.name);
+  for (const variable of Object.keys(env))
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable))
+      refuse(
+        `The variable ${JSON.stringify(variable)}`,
+        "a variable's name may contain only letters, digits and _, and must not begin with a digit",
+      );
+  for (const [variable, value] of Object.entries(env))
+    if (value.includes("\0"))
+      refuse(`The variable ${variable}`, "the variable's value contains a NUL character");
+  // If a volume's name begins with a slash, the engine takes it for a folder of the host.
+  for (const volume of volumes)
+    if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
+      refuse(
+        `The volume ${JSON.stringify(volume.name)}`,
+        "a volume's name must begin with aimi- and its path must be absolute",
+      );
+  // Runtimes mount files of their own in /dev, /proc and /sys, and links in a volume could redirect those
+  // mounts.
+  for (const { name, path } of volumes)
+    if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
+      refuse(
+        `The volume ${JSON.stringify(name)}`,
+        `no volume may be mounted at ${path}, because the container runtime uses /dev, /proc and /sys`,
+      );
+  if (!workdir.startsWith("/"))
+    refuse(`The working folder ${JSON.stringify(workdir)}`, "the path must be absolute");
+  if (command.length === 0) refuse("The command", "the command is empty");
+}
