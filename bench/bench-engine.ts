@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { adapterFile, createEngineAccess, imagesFolder } from "../src/app/engine.ts";
-import { createLockFactory } from "../src/app/locks.ts";
+import { createEngines } from "../src/app/engines.ts";
 import type { ContainerEngine } from "../src/engine/engine.ts";
 import { SwarmError } from "../src/errors/errors.ts";
 import { type EnsuredImage, ensureBaseImage } from "../src/images/ensure-base-image.ts";
@@ -9,12 +8,17 @@ import { imageSources } from "../src/images/image-sources.ts";
 import type { ImageSources } from "../src/images/image-sources-port.ts";
 import { kernelLock } from "../src/machine/kernel-lock.ts";
 import type { Lock } from "../src/machine/lock.ts";
+import { openLocks } from "../src/machine/open-locks.ts";
+import { adapterFile, imagesFolder } from "../src/machine/package-files.ts";
+import { userFolders } from "../src/machine/user-folders.ts";
 
 /** The tests' engine, whose base image is kept from run to run. */
 const engineFolder = fileURLToPath(new URL("../node_modules/.cache/test-engine", import.meta.url));
 
 export const sources: ImageSources = imageSources({
-  ...{ env: process.env, adapterFile, imagesFolder },
+  env: process.env,
+  adapterFile,
+  imagesFolder,
   cacheFolder: join(engineFolder, "downloads"),
 });
 export const imageLock: Lock = kernelLock(join(engineFolder, "image.lock"), "bench");
@@ -32,16 +36,22 @@ export interface BenchEngine {
 export async function openBenchEngine(
   undo: AsyncDisposableStack,
 ): Promise<BenchEngine | { readonly why: string }> {
-  const composed = createEngineAccess({
-    ...{ env: process.env, stateFolder: engineFolder },
-    ...createLockFactory({ env: process.env, command: "bench" }),
-  });
+  const { env } = process;
+  const engines = createEngines(
+    {
+      env,
+      folders: { ...userFolders(env), state: engineFolder },
+      locks: openLocks(env, "bench"),
+      clock: () => new Date(),
+    },
+    async () => null,
+  );
   try {
-    const own = await composed.privateEngine();
+    const own = await engines.private();
     const before = await own.status();
     const { endpoint } = await own.start({ mayInstall: false, onStep: () => {}, reset: false });
     if (before.state !== "running") undo.defer(async () => void (await own.stop({ onStep: () => {} })));
-    const engine = (await composed.openEngine())(endpoint);
+    const engine = await engines.at(endpoint);
     const base = await ensureBaseImage(
       { engine, sources, lock: imageLock },
       { agents: [], fresh: false },

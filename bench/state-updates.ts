@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { parseState } from "../src/app/read-document.ts";
 import { kernelLock } from "../src/machine/kernel-lock.ts";
 import { openOwnerState } from "../src/state/owner-state.ts";
 import {
@@ -127,7 +126,7 @@ function placesIn(folder: string): Parameters<typeof stateFile>[0] {
 
 function storeIn(folder: string): ReturnType<typeof stateStore> {
   return stateStore({
-    file: stateFile(placesIn(folder), parseState),
+    file: stateFile(placesIn(folder)),
     lock: kernelLock(join(folder, "state.lock"), "bench"),
     clock,
   });
@@ -135,7 +134,7 @@ function storeIn(folder: string): ReturnType<typeof stateStore> {
 
 async function ownerUpdate(folder: string): Promise<{ update: Update; close: () => Promise<void> }> {
   const owner = openOwnerState({
-    file: stateFile(placesIn(folder), parseState),
+    file: stateFile(placesIn(folder)),
     lock: kernelLock(join(folder, "state.lock"), "bench"),
     clock,
   });

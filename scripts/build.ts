@@ -19,7 +19,8 @@ const common: BuildOptions = {
 };
 
 const quickCommands = {
-  "quick-status": "src/app/quick-status.ts",
+  "quick-status": "src/cli/quick-status.ts",
+  "list-containers": "src/app/list-containers.ts",
   "fast-hooks": "src/claude-code/fast-hooks.ts",
 };
 
@@ -75,7 +76,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
       outExtension: { ".js": ".cjs" },
       supported: { "dynamic-import": false },
       plugins: [
-        leaveOut("./app/whole-program.ts", "./whole-program.cjs"),
+        leaveOut("./app/run-program.ts", "./program.cjs"),
         ...Object.entries(quickCommands).map(([name, source]) =>
           leaveOut(source.replace(/^src/, "."), `./${name}.cjs`),
         ),
@@ -85,7 +86,7 @@ export async function buildProduct({ types }: { types: boolean }): Promise<void>
     // need, and Node's compile cache (`src/main.ts`) is one file too.
     build({
       ...common,
-      entryPoints: { "whole-program": "src/app/whole-program.ts" },
+      entryPoints: { program: "src/app/run-program.ts" },
       format: "cjs",
       outExtension: { ".js": ".cjs" },
       mainFields: ["module", "main"],

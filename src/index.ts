@@ -1,4 +1,3 @@
-export { type ComposeOptions, compose } from "./app/app.ts";
 export { buildBaseImage, createSandbox, type LibraryOptions, openSandbox } from "./app/library.ts";
 export type { TaskFile } from "./contract/tasks.ts";
 export type { ContainerFacts, ContainerLimits, ContainerStats, OutputChunk } from "./engine/containers.ts";

@@ -2,6 +2,7 @@ import { realpathSync, writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { dirname, join } from "node:path";
 import type { FastHookInput } from "./claude-code/fast-hooks.ts";
+import type { ListContainersOfProject } from "./cli/quick-status.ts";
 import { version } from "./cli/version.ts";
 import { userFolders } from "./machine/user-folders.ts";
 
@@ -24,15 +25,19 @@ async function run(): Promise<void> {
   }
   forgiveClosedOutput();
   if (command === "status") {
-    const { printQuickStatus } = await import("./app/quick-status.ts");
-    if (await printQuickStatus(words, process.env)) return;
+    const { printQuickStatus } = await import("./cli/quick-status.ts");
+    if (await printQuickStatus(words, process.env, listContainers)) return;
   }
   // Keeps Node's compile cache beside the program, so that only users who can write the program can write the
   // cache. If this user cannot write there, there is no cache.
   enableCompileCache(join(programFolder(), ".compiled"));
-  const { runWholeProgram } = await import("./app/whole-program.ts");
-  process.exitCode = await runWholeProgram(words);
+  const { runProgram } = await import("./app/run-program.ts");
+  process.exitCode = await runProgram(words);
 }
+
+// Loads the request only if the status depends on containers.
+const listContainers: ListContainersOfProject = async (socket, projectId) =>
+  (await import("./app/list-containers.ts")).listContainersOfProject(socket, projectId);
 
 function quickPlace(): FastHookInput {
   const { state, config } = userFolders(process.env);

@@ -119,7 +119,7 @@ describe("the architecture", () => {
     // The private engine hands the whole environment to the daemon and its tools, and git gets it; they read none of it.
     expect(readers.sort()).toEqual([
       "src/app/library.ts",
-      "src/app/whole-program.ts",
+      "src/app/run-program.ts",
       "src/engine/private/engine-network.ts",
       "src/engine/private/private-engine.ts",
       "src/git/start-git.ts",

@@ -1,15 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { ContainerEngine } from "../engine/engine.ts";
-import { engineCandidates } from "../engine/engine-candidates.ts";
-import type { EnsuredImage } from "../images/ensure-base-image.ts";
+import { probeCache } from "../engine/probe-cache-file.ts";
+import { type EnsuredImage, ensureBaseImage } from "../images/ensure-base-image.ts";
+import { imageBuildDeps } from "../images/open-images.ts";
+import { openLocks } from "../machine/open-locks.ts";
+import { adapterId } from "../machine/package-files.ts";
 import { userFolders } from "../machine/user-folders.ts";
-import type { checkLibraryCall } from "../sandbox/check-library-call.ts";
-import type { SandboxOptions } from "../sandbox/create-sandbox.ts";
-import type { OpenSandboxOptions } from "../sandbox/open-sandbox.ts";
+import { addArgumentChecks } from "../sandbox/add-argument-checks.ts";
+import { checkLibraryCall } from "../sandbox/check-library-call.ts";
+import {
+  type CreateSandboxDeps,
+  createSandbox as create,
+  type SandboxOptions,
+} from "../sandbox/create-sandbox.ts";
+import { type OpenSandboxOptions, openSandbox as open } from "../sandbox/open-sandbox.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { adapterFile, adapterId, createEngineAccess, imagesFolder } from "./engine.ts";
-import { createLockFactory } from "./locks.ts";
+import { createEngines } from "./engines.ts";
 
 export interface LibraryOptions {
   /**
@@ -27,11 +34,16 @@ export async function createSandbox(
   said: SandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
 ): Promise<Sandbox> {
-  await check("createSandbox", { options: said, signal });
-  const { engine, ...options } = said;
-  const library = await openLibrary(engine);
-  const { createSandbox: create } = await import("../sandbox/create-sandbox.ts");
-  return checked(await create(library, options, signal));
+  await checkLibraryCall("createSandbox", { options: said, signal });
+  const { engine: endpoint, ...options } = said;
+  const { folders, engine } = await openLibrary(endpoint);
+  const deps: CreateSandboxDeps = {
+    engine,
+    probes: probeCache(join(folders.state, "probes.json"), { clock: () => new Date() }),
+    adapterId,
+    newId: () => randomBytes(6).toString("hex"),
+  };
+  return addArgumentChecks(await create(deps, options, signal), checkLibraryCall);
 }
 
 /** Opens an existing sandbox by its container's name or ID. The first twelve characters of the ID suffice. */
@@ -40,11 +52,10 @@ export async function openSandbox(
   said: OpenSandboxOptions & LibraryOptions = {},
   signal?: AbortSignal,
 ): Promise<Sandbox> {
-  await check("openSandbox", { id: id ?? null, options: said, signal });
-  const { engine, ...options } = said;
-  const library = await openLibrary(engine);
-  const { openSandbox: open } = await import("../sandbox/open-sandbox.ts");
-  return checked(await open(library.engine, id, options, signal));
+  await checkLibraryCall("openSandbox", { id: id ?? null, options: said, signal });
+  const { engine: endpoint, ...options } = said;
+  const { engine } = await openLibrary(endpoint);
+  return addArgumentChecks(await open(engine, id, options, signal), checkLibraryCall);
 }
 
 export interface BaseImageOptions extends LibraryOptions {
@@ -64,74 +75,36 @@ export async function buildBaseImage(
   said: BaseImageOptions = {},
   signal?: AbortSignal,
 ): Promise<EnsuredImage> {
-  await check("buildBaseImage", { options: said, signal });
-  const { engine, agents = null, onStep = () => {} } = said;
-  const [library, { ensureBaseImage }, { imageSources }] = await Promise.all([
-    openLibrary(engine),
-    import("../images/ensure-base-image.ts"),
-    import("../images/image-sources.ts"),
-  ]);
-  const { state } = userFolders(process.env);
-  const cacheFolder = join(state, "downloads");
+  await checkLibraryCall("buildBaseImage", { options: said, signal });
+  const { engine: endpoint, agents = null, onStep = () => {} } = said;
+  const library = await openLibrary(endpoint);
   return ensureBaseImage(
-    {
-      engine: library.engine,
-      sources: imageSources({ env: process.env, imagesFolder, adapterFile, cacheFolder }),
-      lock: await lockAt(join(state, "image.lock")),
-    },
+    { ...imageBuildDeps(library), engine: library.engine },
     { agents, fresh: false },
     { onStep, onEvent: () => {} },
     signal,
   );
 }
 
-const check: typeof checkLibraryCall = async (name, said) =>
-  (await import("../sandbox/check-library-call.ts")).checkLibraryCall(name, said);
-
-async function checked(sandbox: Sandbox): Promise<Sandbox> {
-  const { addArgumentChecks } = await import("../sandbox/add-argument-checks.ts");
-  return addArgumentChecks(sandbox, check);
-}
-
 async function openLibrary(endpoint: string | undefined) {
   const env = process.env;
   const folders = userFolders(env);
-  const { privateEngine, openEngine } = createEngineAccess({
-    ...{ env, stateFolder: folders.state, lockAt, gateAt },
-  });
-  const [{ findEngine }, { probeCache }, { parseProbe }, open] = await Promise.all([
-    import("../engine/find-engine.ts"),
-    import("../engine/probe-cache-file.ts"),
-    import("./read-document.ts"),
-    openEngine(),
-  ]);
-  const privateEndpoint = (await (await privateEngine()).status()).endpoint;
-  const chosen = endpoint ?? null;
-  const found = await findEngine({
-    candidates: () => engineCandidates({ env, home: folders.home, chosen, privateEndpoint }),
-    openEngine: remembered(open),
-  });
-  const clock = (): Date => new Date();
-  return {
-    engine: found.engine,
-    probes: probeCache(join(folders.state, "probes.json"), { parseProbe, clock }),
-    adapterId,
-    newId: () => randomBytes(6).toString("hex"),
-  };
+  const locks = openLocks(env, "a program that uses swarm");
+  const engines = createEngines(
+    { env, folders, locks, clock: () => new Date() },
+    async () => endpoint ?? null,
+  );
+  return { env, folders, locks, engine: shared(await engines.first()) };
 }
 
-const { lockAt, gateAt } = createLockFactory({ env: process.env, command: "a program that uses swarm" });
-
-/**
- * The engine clients of this process, one per endpoint, so that all sandboxes at an endpoint share one limit
- * of concurrent starts.
- */
 const engineByEndpoint = new Map<string, ContainerEngine>();
 
-function remembered(open: (endpoint: string) => ContainerEngine): (endpoint: string) => ContainerEngine {
-  return (endpoint) => {
-    const engine = engineByEndpoint.get(endpoint) ?? open(endpoint);
-    engineByEndpoint.set(endpoint, engine);
-    return engine;
-  };
+/**
+ * Returns the first client that this process has made for the engine's endpoint, so that all sandboxes at an
+ * endpoint share one limit of concurrent starts.
+ */
+function shared(engine: ContainerEngine): ContainerEngine {
+  const known = engineByEndpoint.get(engine.endpoint) ?? engine;
+  engineByEndpoint.set(engine.endpoint, known);
+  return known;
 }

@@ -30,10 +30,3 @@ export interface InstalledPlugin {
   /** The output of `claude --version` of the Claude Code into which the plugin is installed. */
   readonly claude: string;
 }
-
-/** The program `claude` (Claude Code) that is installed on this machine. */
-export interface ClaudeProgram {
-  /** Returns the version of `claude`; null if `claude` is not installed. */
-  version(): Promise<string | null>;
-  run(args: readonly string[]): Promise<{ readonly exitCode: number; readonly output: string }>;
-}

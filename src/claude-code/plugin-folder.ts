@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Lock } from "../machine/lock.ts";
+import { packageFolder } from "../machine/package-files.ts";
+import type { Project } from "../project/project.ts";
 
 const parts = [".claude-plugin", "commands", "hooks", "skills"];
 const lockWaitMs = 20_000;
+
+/** The parts of a project with which swarm writes its plugin. */
+export type PluginProject = Pick<Project, "host">;
 
 interface PluginFile {
   readonly path: string;
@@ -14,17 +18,16 @@ interface PluginFile {
 /**
  * Writes swarm's plugin for Claude Code into a folder without other files, because Claude Code copies a
  * plugin's whole folder. Leaves an up-to-date folder unchanged, so that running sessions are not disturbed.
+ * Returns the path of the folder.
  */
-export async function writePluginFolder(
-  packageRoot: string,
-  { target, node, lock }: { readonly target: string; readonly node: string; readonly lock: Lock },
-): Promise<void> {
-  const files = [...(await filesOf(packageRoot)), programFile(packageRoot, node)];
+export async function writePluginFolder({ host: { folders, locks } }: PluginProject): Promise<string> {
+  const parent = folders.state;
+  const target = join(parent, "plugin");
+  const files = [...(await filesOfPackage()), programFile()];
   const digest = digestOf(files);
-  const parent = dirname(target);
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await using _held = await lock.acquire(lockWaitMs);
-  if ((await readFile(join(target, "digest"), "utf8").catch(() => "")) === digest) return;
+  await using _held = await locks.at(join(parent, "plugin.lock")).acquire(lockWaitMs);
+  if ((await readFile(join(target, "digest"), "utf8").catch(() => "")) === digest) return target;
   for (const name of await readdir(parent))
     if (/^plugin-(?:new|old)-/.test(name)) await rm(join(parent, name), { recursive: true, force: true });
 
@@ -43,6 +46,7 @@ export async function writePluginFolder(
   await rename(target, join(old, "plugin")).catch(forgiveMissing);
   await rename(fresh, target);
   await rm(old, { recursive: true, force: true });
+  return target;
 }
 
 /** Reads the version from the manifest of the plugin in a folder. */
@@ -51,30 +55,33 @@ export async function pluginVersion(folder: string): Promise<string> {
   return String(version);
 }
 
-async function filesOf(packageRoot: string): Promise<PluginFile[]> {
+async function filesOfPackage(): Promise<PluginFile[]> {
   const found = await Promise.all(
     parts.map(async (part) => {
-      const entries = await readdir(join(packageRoot, part), { recursive: true, withFileTypes: true });
+      const entries = await readdir(join(packageFolder, part), { recursive: true, withFileTypes: true });
       return entries
         .filter((entry) => entry.isFile())
-        .map(({ parentPath, name }) => join(parentPath, name).slice(packageRoot.length + 1));
+        .map(({ parentPath, name }) => join(parentPath, name).slice(packageFolder.length + 1));
     }),
   );
   const paths = found.flat().sort();
-  return Promise.all(paths.map(async (path) => ({ path, content: await readFile(join(packageRoot, path)) })));
+  return Promise.all(
+    paths.map(async (path) => ({ path, content: await readFile(join(packageFolder, path)) })),
+  );
 }
 
 /**
  * Returns the plugin's file `bin/swarm`, a script that starts this installation of swarm. The script names
  * Node by its full path, because a project could put another Node on `PATH`.
  */
-function programFile(packageRoot: string, node: string): PluginFile {
-  const main = quoted(join(packageRoot, "dist", "main.cjs"));
+function programFile(): PluginFile {
+  const node = quoted(process.execPath);
+  const main = quoted(join(packageFolder, "dist", "main.cjs"));
   const text = [
     "#!/bin/sh",
     "# Starts the swarm program that installed this plugin.",
-    `[ -x ${quoted(node)} ] && exec ${quoted(node)} ${main} "$@"`,
-    `exec ${quoted(join(packageRoot, "bin", "swarm"))} "$@"`,
+    `[ -x ${node} ] && exec ${node} ${main} "$@"`,
+    `exec ${quoted(join(packageFolder, "bin", "swarm"))} "$@"`,
     "",
   ].join("\n");
   return { path: "bin/swarm", content: Buffer.from(text) };

@@ -1,4 +1,5 @@
 import { SwarmError } from "../errors/errors.ts";
+import { planStart } from "../swarm/plan-start.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { CommandContext, CommandOptions } from "./flags/command.ts";
@@ -31,7 +32,7 @@ export function findNamedTaskFiles(words: readonly string[], { file, files }: Co
  * without a terminal.
  */
 export async function chooseTasks(
-  { swarm, output }: Pick<CommandContext, "swarm" | "output">,
+  { project, output }: Pick<CommandContext, "project" | "output">,
   { again, strict }: CommandOptions,
 ): Promise<readonly string[]> {
   if (!output.canAsk)
@@ -39,7 +40,12 @@ export async function chooseTasks(
       question: "which task files?",
       flag: "the names of task files, or --all",
     });
-  const { tasks } = await swarm.plan({ files: [], again: again === true, strict: strict === true });
+  const { plan } = await planStart(project, {
+    files: [],
+    again: again === true,
+    strict: strict === true,
+  });
+  const { tasks } = plan;
   if (!tasks.some(({ action }) => action === "run")) {
     const { why, next } = explainNothingToRun(tasks, []);
     output.note(`Nothing to carry out: ${sanitizeText(why, 300)}.`);

@@ -1,21 +1,25 @@
 import { SwarmError } from "../errors/errors.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
 import { hasUnendedWorkers } from "../state/rules/swarm-state.ts";
+import { detachOwner } from "../swarm/detach.ts";
+import { checksumsOf, type PlanRequest, planStart } from "../swarm/plan-start.ts";
+import { readRecordedStatus } from "../swarm/read-swarm-status.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
-import type { PlanRequest } from "./composition.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./flags/command.ts";
 import { explainNothingToRun } from "./render/explain-nothing-to-run.ts";
 import { planNotes } from "./render/plan-notes.ts";
 
 /** Starts an owner as a background process, and waits until its swarm has begun. */
 export async function startDetachedOwner(
-  { swarm, output, words }: CommandContext,
+  { project, output, words }: CommandContext,
   planned: PlanRequest | null,
 ): Promise<number> {
+  let checksums: readonly string[] = [];
   if (planned !== null) {
-    const plan = await swarm.plan(planned);
+    const { plan, works } = await planStart(project, planned);
+    checksums = checksumsOf(works);
     for (const line of planNotes(plan)) output.note(line);
-    const known = planned.files.length === 0 ? (await swarm.upkeep().recordedStatus())?.swarm : null;
+    const known = planned.files.length === 0 ? (await readRecordedStatus(project))?.swarm : null;
     const isLeft = known != null && hasUnendedWorkers(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
       const { why, next } = explainNothingToRun(plan.tasks, planned.files);
@@ -25,7 +29,7 @@ export async function startDetachedOwner(
     }
   }
   const owner = await output.during("Starting in the background", () =>
-    swarm.swarm().detach(withoutDetach(words)),
+    detachOwner(project, withoutDetach(words), checksums),
   );
   const { swarmId, pid, log } = owner;
   output.result(owner, () => [

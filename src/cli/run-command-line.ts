@@ -1,7 +1,8 @@
 import { CommanderError, Option, Command as Parser } from "commander";
 import { SwarmError } from "../errors/errors.ts";
 import { exitCodes } from "../errors/exit-codes.ts";
-import type { CreateCommandOperations } from "./composition.ts";
+import type { Project } from "../project/project.ts";
+import type { FlagSettings } from "../settings/read-settings.ts";
 import {
   type Command,
   type CommandArguments,
@@ -11,6 +12,7 @@ import {
 } from "./flags/command.ts";
 import { commands } from "./flags/commands.ts";
 import { toCommanderOption, toUsageError } from "./flags/parse-flags.ts";
+import { flagForSetting } from "./flags/setting-flags.ts";
 import { splitCommandLine } from "./flags/split-command-line.ts";
 import {
   createOutput,
@@ -22,7 +24,8 @@ import {
 import { version } from "./version.ts";
 
 export interface CommandLineOptions {
-  readonly compose: CreateCommandOperations;
+  /** Opens the project for one command, whose flags override settings. */
+  readonly openProject: (flags: FlagSettings) => Project;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   readonly onSecondSignal: CommandContext["onSecondSignal"];
@@ -135,7 +138,7 @@ async function runCommand(
   command: Command,
   args: CommandArguments,
   options: CommandOptions,
-  { compose, env, signal, onSecondSignal, words, program }: CommandLineOptions & Typed,
+  { openProject, env, signal, onSecondSignal, words, program }: CommandLineOptions & Typed,
 ): Promise<number> {
   const wanted = wantedProgress(options, env);
   const output = createOutput({
@@ -158,7 +161,7 @@ async function runCommand(
   try {
     const exitCode = await handler(
       {
-        swarm: compose(command.settings?.(options, program) ?? {}),
+        project: openProject({ values: command.settings?.(options, program) ?? {}, nameOf: flagName }),
         ...{ output, signal, onSecondSignal, words, program },
       },
       args,
@@ -182,4 +185,8 @@ function wantedProgress(options: CommandOptions, env: CommandLineOptions["env"])
       expected: `one of ${progressModes.join(", ")}`,
     });
   return mode;
+}
+
+function flagName(pointer: string): string {
+  return pointer.startsWith("/agentCommand") ? "the agent's program after --" : flagForSetting(pointer);
 }

@@ -3,7 +3,7 @@ import type { ContainerEngine, EngineCandidate, EngineInfo, TriedEngineCandidate
 
 export interface FindEngineDeps {
   readonly candidates: () => Promise<EngineCandidate[]>;
-  readonly openEngine: (endpoint: string) => ContainerEngine;
+  readonly at: (endpoint: string) => Promise<ContainerEngine>;
 }
 
 /**
@@ -18,7 +18,7 @@ export async function findEngine(
   for (const candidate of await deps.candidates()) {
     const result = await tryCandidate(deps, candidate, signal);
     tried.push(result);
-    if (result.info) return { engine: deps.openEngine(candidate.endpoint), info: result.info, tried };
+    if (result.info) return { engine: await deps.at(candidate.endpoint), info: result.info, tried };
   }
   throw new SwarmError("ENGINE_UNREACHABLE", {
     tried: tried.map(({ origin, endpoint, refused }) => `${origin} at ${endpoint}: ${refused}`),
@@ -38,12 +38,12 @@ export async function tryEngineCandidates(
 }
 
 async function tryCandidate(
-  { openEngine }: FindEngineDeps,
+  { at }: FindEngineDeps,
   candidate: EngineCandidate,
   signal?: AbortSignal,
 ): Promise<TriedEngineCandidate> {
   try {
-    return { ...candidate, refused: null, info: await openEngine(candidate.endpoint).info(signal) };
+    return { ...candidate, refused: null, info: await (await at(candidate.endpoint)).info(signal) };
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof SwarmError)) throw error;

@@ -1,8 +1,8 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import writeFileAtomic from "write-file-atomic";
+import { parseProbe } from "./parse-probe.ts";
 import type { ProbeCache } from "./probe-cache.ts";
-import type { Probe } from "./rules/isolation.ts";
 
 interface KeptProbe {
   readonly at: number;
@@ -19,13 +19,7 @@ const maxMs = 24 * 60 * 60_000;
  * Stores in a file the results of tests of container runtimes. If a result is missing or too old, the caller
  * tests the runtime again.
  */
-export function probeCache(
-  file: string,
-  {
-    parseProbe,
-    clock,
-  }: { readonly parseProbe: (text: string) => Promise<Probe>; readonly clock: () => Date },
-): ProbeCache {
+export function probeCache(file: string, { clock }: { readonly clock: () => Date }): ProbeCache {
   const read = async (): Promise<Record<string, KeptProbe>> => {
     try {
       const kept = JSON.parse(await readFile(file, "utf8")) as Record<string, KeptProbe>;

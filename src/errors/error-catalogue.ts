@@ -23,6 +23,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   };
   TASK_FILE_NOT_FOUND: { readonly file: string; readonly folder: string };
   TASK_FILE_OUTSIDE: { readonly file: string; readonly folder: string };
+  TASK_FILE_CHANGED: { readonly files: readonly string[] };
   TASK_FILE_REFUSED: { readonly place: SourceLocation; readonly problem: string };
   SETTINGS_INVALID: { readonly place: SourceLocation; readonly problem: string; readonly hint: string };
   UNTRUSTED: { readonly place: SourceLocation; readonly field: string; readonly why: string };
@@ -127,6 +128,11 @@ export const errorCatalogue: { readonly [Code in keyof ErrorFacts]: ErrorEntry<E
     usage,
     (f) => `The task file ${f.file} is not in ${f.folder}`,
     (f) => `Move the file into ${f.folder}; swarm does not follow links that lead out of this folder.`,
+  ),
+  TASK_FILE_CHANGED: createErrorEntry(
+    usage,
+    (f) => `${f.files.join(", ")}: the content changed between the plan and the start of the swarm`,
+    () => "Run the command again: it plans and runs the new content.",
   ),
   TASK_FILE_REFUSED: createErrorEntry(
     usage,

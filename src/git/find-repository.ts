@@ -1,5 +1,6 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { SwarmError } from "../errors/errors.ts";
 
 /** A git worktree, with the paths of its git folders. */
 export interface Repository {
@@ -36,6 +37,13 @@ export async function findRepository(folder: string): Promise<Repository | null>
     if (parent === root) return null;
     root = parent;
   }
+}
+
+/** Finds the git repository that contains a folder, or throws NOT_A_REPOSITORY. */
+export async function requireRepository(folder: string): Promise<Repository> {
+  const found = await findRepository(folder);
+  if (!found) throw new SwarmError("NOT_A_REPOSITORY", { folder });
+  return found;
 }
 
 async function gitFolderIn(root: string): Promise<string | null> {

@@ -80,7 +80,7 @@ export async function createSandboxFromSpec(
   });
   // Holds the sandbox's lock until the sandbox is complete. A draft record whose lock is free therefore means
   // an interrupted creation.
-  await using _held = await (await deps.folders.lockOf(id)).acquire(0, signal);
+  await using _held = await deps.folders.lockOf(id).acquire(0, signal);
   await deps.folders.write(draft);
   const open = await deps.engine.open();
   onStep("Creating the container");

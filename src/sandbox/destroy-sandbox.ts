@@ -75,7 +75,7 @@ async function holdAgainstTasks(
   record: SandboxRecord,
   signal: AbortSignal,
 ): Promise<HeldLock> {
-  const lock = await folders.lockOf(record.id);
+  const lock = folders.lockOf(record.id);
   if ((await lock.holder()) !== null) {
     const facts = await inspectOwnContainer(containers, record, signal);
     if (facts?.state === "running") {

@@ -9,6 +9,9 @@ import {
 } from "../engine/rules/choose-runtime.ts";
 import { type IsolationLevel, judgeRuntimeIsolation, preferredRuntimes } from "../engine/rules/isolation.ts";
 import { SwarmError } from "../errors/errors.ts";
+import { adapterId } from "../machine/package-files.ts";
+import type { Project } from "../project/project.ts";
+import type { Settings } from "../settings/rules/settings.ts";
 
 export interface FindRuntimeDeps {
   readonly engine: ContainerEngine;
@@ -18,6 +21,16 @@ export interface FindRuntimeDeps {
    * part of the cache key, because another version of the adapter may measure other properties.
    */
   readonly adapterId: () => Promise<string>;
+}
+
+/** Finds a container runtime with at least the isolation level that the settings require. */
+export async function findSandboxRuntime(
+  { engines: { probes } }: Pick<Project, "engines">,
+  engine: ContainerEngine,
+  { isolation }: Pick<Settings, "isolation">,
+  signal: AbortSignal,
+): Promise<FoundRuntime> {
+  return findRuntime({ engine, probes, adapterId }, isolation, signal);
 }
 
 export type FoundRuntime = Extract<RuntimeChoice, { kind: "chosen" }>;
@@ -49,13 +62,13 @@ export async function findRuntime(
 }
 
 async function measure(
-  { engine, probes, adapterId }: FindRuntimeDeps,
+  { engine, probes, adapterId: readAdapterId }: FindRuntimeDeps,
   info: EngineInfo,
   runtime: string,
   signal?: AbortSignal,
 ): Promise<IsolationMeasurement> {
   const { images } = await engine.open();
-  const subject = [info.id, info.version, info.kernel, runtime, await adapterId()];
+  const subject = [info.id, info.version, info.kernel, runtime, await readAdapterId()];
   const base = await images.find(baseImage, signal);
   const key = createHash("sha256")
     .update(JSON.stringify([...subject, base?.id ?? null]))

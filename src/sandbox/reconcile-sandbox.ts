@@ -22,7 +22,7 @@ export async function reconcileSandbox(
   if (hasSandboxEndedForGood(record)) return record;
   const gone: SandboxRecord = { ...record, status: "destroyed" };
   if ((await deps.folders.read(record.id)) === null) return gone;
-  const lock = await deps.folders.lockOf(record.id);
+  const lock = deps.folders.lockOf(record.id);
   if ((await lock.holder()) !== null) return record;
   try {
     await using _held = await lock.acquire(0, signal);

@@ -45,6 +45,15 @@ export async function findSandbox(
   throw new SwarmError("SANDBOX_UNKNOWN", { id: wanted });
 }
 
+/** Finds a sandbox as `findSandbox` does, and starts its container if the container was not started yet. */
+export async function findRunningSandbox(
+  deps: ProjectSandboxDeps,
+  wanted: string | null,
+  signal?: AbortSignal,
+): Promise<RunningSandbox> {
+  return ensureSandboxRuns(deps, await findSandbox(deps, wanted), signal);
+}
+
 /**
  * Starts the sandbox's container if the container was created but not started yet. Throws if the sandbox has
  * ended.

@@ -98,7 +98,7 @@ export interface SandboxFolders {
   findDestroyed(id: string): Promise<DestroyedSandbox | null>;
   /** Removes `inputs/` and `work/` from the sandbox's folder. With `everything`, removes the whole folder. */
   clear(id: string, options: { readonly everything: boolean }): Promise<void>;
-  lockOf(id: string): Promise<Lock>;
+  lockOf(id: string): Lock;
   /**
    * Finds the input files that match the glob patterns, below the folder in which the user ran the command.
    */

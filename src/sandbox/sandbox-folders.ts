@@ -21,6 +21,7 @@ import { resolvesInsideFolder } from "../machine/path-containment.ts";
 import { removeTree } from "../machine/remove-tree.ts";
 import { findSandboxInputFiles } from "./files/find-inputs.ts";
 import { replaceTaskOutputs, swarmOutputNames } from "./files/replace-task-outputs.ts";
+import { parseSandboxRecord } from "./parse-sandbox-record.ts";
 import type { ComputeRecordSeal } from "./record-seal.ts";
 import type { DestroyedSandbox, SandboxFolders } from "./sandbox-folders-port.ts";
 import { openOutputLog } from "./task/output-log.ts";
@@ -31,10 +32,9 @@ export interface SandboxFoldersDeps {
   readonly root: string;
   /** The folder to which the glob patterns of input files are relative. */
   readonly folder: string;
-  readonly parseRecord: (bytes: Uint8Array, file: string) => Promise<SandboxRecord>;
   /** Computes a record's seal, which proves that swarm wrote the record for this user. */
   readonly seal: ComputeRecordSeal;
-  readonly lockAt: (file: string) => Promise<Lock>;
+  readonly lockAt: (file: string) => Lock;
   readonly clock: () => Date;
 }
 
@@ -51,7 +51,6 @@ const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
 export function openSandboxFolders({
   root,
   folder,
-  parseRecord,
   seal,
   lockAt,
   clock,
@@ -73,7 +72,7 @@ export function openSandboxFolders({
         file: link,
         reason: "the path is a symbolic link, so swarm does not use this sandbox",
       });
-    const { seal: found, ...record } = await parseRecord(bytes, file);
+    const { seal: found, ...record } = await parseSandboxRecord(bytes, file);
     // Refuse a record without a valid seal. The record may come from an untrusted repository, whose author
     // could name any container and engine in it.
     const isOurs = record.id === id && found !== undefined && found === (await seal(JSON.stringify(record)));

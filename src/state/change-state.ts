@@ -1,9 +1,11 @@
-import type { ProjectRef } from "../contract/swarm-state.ts";
+import { randomUUID } from "node:crypto";
 import { isError, SwarmError } from "../errors/errors.ts";
+import type { Host } from "../machine/host.ts";
 import type { Lock } from "../machine/lock.ts";
-import type { LedgerFile, TaskFolder } from "../tasks/project-files-port.ts";
+import type { ProjectTasks } from "../tasks/project-tasks.ts";
 import { newestLedgerLineBySha256, type TaskLedgerLine } from "../tasks/rules/ledger.ts";
 import { describeHolder } from "../text/lock-holder.ts";
+import { findSwarmState, type StateAccess } from "./find-state.ts";
 import { isTerminalStatus } from "./rules/container-status.ts";
 import {
   type ContainerRecord,
@@ -18,22 +20,23 @@ import {
 } from "./rules/swarm-state.ts";
 import type { StateStore } from "./state-store-port.ts";
 
-export interface ChangeStateDeps {
-  readonly store: StateStore;
-  readonly owner: Pick<Lock, "holder">;
-  readonly ledger: Pick<LedgerFile, "add" | "read">;
-  readonly folder: Pick<TaskFolder, "read">;
-  readonly clock: () => Date;
+/** The parts of a project with which a command changes the state of this worktree's swarm. */
+export interface StateChangeAccess extends StateAccess {
+  readonly host: Pick<Host, "clock">;
+  readonly tasks: ProjectTasks;
 }
 
 /** Creates the state of a new swarm; with `force`, archives the present state first. */
 export async function initState(
-  deps: ChangeStateDeps,
-  { project, swarmId, force }: { project: ProjectRef; swarmId: string; force: boolean },
+  project: StateChangeAccess,
+  { force }: { force: boolean },
 ): Promise<SwarmState> {
-  await throwIfSwarmOwned(deps);
-  const state = newSwarmState(project, swarmId, deps.clock());
-  return force ? deps.store.replace(state) : deps.store.create(state);
+  if (!force) await findSwarmState(project);
+  const identity = await project.identity();
+  await throwIfSwarmOwned(await project.state.owner());
+  const state = newSwarmState(identity, randomUUID(), project.host.clock());
+  const store = await project.state.store();
+  return force ? store.replace(state) : store.create(state);
 }
 
 /**
@@ -41,10 +44,11 @@ export async function initState(
  * allowed while another process owns the swarm.
  */
 export async function addWorkerRecord(
-  { store, clock }: ChangeStateDeps,
+  project: StateChangeAccess,
   container: Pick<ContainerRecord, "containerName" | "taskFilePath" | "branchName" | "containerId">,
 ): Promise<ContainerRecord> {
-  const state = await store.update((before) => stateWithNewRecord(before, container, clock()));
+  const store = await openStoreForChange(project);
+  const state = await store.update((before) => stateWithNewRecord(before, container, project.host.clock()));
   return requireRecord(state, container.containerName);
 }
 
@@ -52,29 +56,29 @@ export async function addWorkerRecord(
  * Changes a worker's record. If the change ends the worker, also adds the outcome of its task to the ledger.
  */
 export async function updateWorkerRecord(
-  deps: ChangeStateDeps,
+  project: StateChangeAccess,
   name: string,
   change: RecordChange,
 ): Promise<ContainerRecord> {
-  await throwIfSwarmOwned(deps);
-  const state = await deps.store.update((before) =>
-    stateWithChangedRecord(before, name, change, deps.clock()),
+  const store = await openUnownedStore(project);
+  const state = await store.update((before) =>
+    stateWithChangedRecord(before, name, change, project.host.clock()),
   );
   const record = requireRecord(state, name);
-  if (change.status && isTerminalStatus(record.status)) await addToLedger(deps, state.swarmId, record);
+  if (change.status && isTerminalStatus(record.status)) await addToLedger(project, state.swarmId, record);
   return record;
 }
 
-export async function removeWorkerRecord(deps: ChangeStateDeps, name: string): Promise<void> {
-  await throwIfSwarmOwned(deps);
-  await deps.store.update((before) => stateWithoutRecord(before, name));
+export async function removeWorkerRecord(project: StateChangeAccess, name: string): Promise<void> {
+  const store = await openUnownedStore(project);
+  await store.update((before) => stateWithoutRecord(before, name));
 }
 
 /** Removes the records of ended workers from the state, and returns how many it removed. */
-export async function removeEndedWorkerRecords(deps: ChangeStateDeps): Promise<number> {
-  await throwIfSwarmOwned(deps);
+export async function removeEndedWorkerRecords(project: StateChangeAccess): Promise<number> {
+  const store = await openUnownedStore(project);
   let removed = 0;
-  await deps.store.update((before) => {
+  await store.update((before) => {
     const after = stateWithoutEndedRecords(before);
     removed = before.containers.length - after.containers.length;
     return removed > 0 ? after : before;
@@ -82,17 +86,32 @@ export async function removeEndedWorkerRecords(deps: ChangeStateDeps): Promise<n
   return removed;
 }
 
+/** Opens the state for a change. Throws PROJECT_MOVED if the state belongs to another project. */
+async function openStoreForChange(project: StateChangeAccess): Promise<StateStore> {
+  await findSwarmState(project);
+  await project.identity();
+  return project.state.store();
+}
+
+/** Opens the state for a change that only the owner may make while a process owns the swarm. */
+async function openUnownedStore(project: StateChangeAccess): Promise<StateStore> {
+  const store = await openStoreForChange(project);
+  await throwIfSwarmOwned(await project.state.owner());
+  return store;
+}
+
 /** Throws OWNED_BY_ANOTHER if a process owns the swarm, because then only the owner may change the state. */
-export async function throwIfSwarmOwned({ owner }: Pick<ChangeStateDeps, "owner">): Promise<void> {
+export async function throwIfSwarmOwned(owner: Pick<Lock, "holder">): Promise<void> {
   const holder = await owner.holder();
   if (holder) throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(holder) });
 }
 
 async function addToLedger(
-  { folder, ledger, clock }: ChangeStateDeps,
+  project: StateChangeAccess,
   swarmId: string,
   record: ContainerRecord,
 ): Promise<void> {
+  const [folder, ledger] = [await project.tasks.folder(), await project.tasks.ledger()];
   // The ledger identifies a task by its file's content. If the task file is gone, no line can be added.
   const task = await folder.read(record.taskFilePath).catch(nullIfGone);
   if (!task || (record.status !== "completed" && record.status !== "failed")) return;
@@ -101,7 +120,7 @@ async function addToLedger(
     file: task.fileName,
     outcome: record.status,
     swarmId,
-    at: clock().toISOString(),
+    at: project.host.clock().toISOString(),
   };
   const known = newestLedgerLineBySha256(await ledger.read()).get(line.sha256);
   if (known?.swarmId !== swarmId || known.outcome !== line.outcome) await ledger.add([line]);

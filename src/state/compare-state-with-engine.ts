@@ -9,6 +9,7 @@ import {
   comparisonNeedsJournal,
   comparisonNeedsVolumes,
 } from "./compare-records.ts";
+import { refuseOtherProject } from "./project-identity.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
 import type { StateStore } from "./state-store-port.ts";
 
@@ -45,14 +46,8 @@ export async function compareStateWithEngine(
   scope: EngineWorktreeScope,
 ): Promise<CheckedState> {
   const state = await deps.store.find();
-  // A state of another project could name an engine that the project's author controls, so it is refused
-  // before any engine is asked.
-  if (state && state.project.id !== scope.projectId) {
-    throw new SwarmError("PROJECT_MOVED", {
-      was: `project ${state.project.id}`,
-      is: `project ${scope.projectId}`,
-    });
-  }
+  // Refuses another project before any engine is asked.
+  refuseOtherProject(state, scope.projectId);
   try {
     const engine = await deps.findEngine(state?.engine?.endpoint ?? null);
     if (engine) return { state, reconciled: true, ...(await compare(deps, engine, state, scope)) };

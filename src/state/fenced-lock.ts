@@ -1,4 +1,5 @@
 import type { Lock } from "../machine/lock.ts";
+import type { Locks } from "../machine/open-locks.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**
@@ -17,4 +18,13 @@ export function fencedLock(lock: Lock, file: Pick<StateFile, "removeUnfinished">
     },
     holder: () => lock.holder(),
   };
+}
+
+/** The owner's lock on the state file. A kernel lock needs no fencing, because no process can break it. */
+export function ownerStateLock(
+  lock: Lock,
+  file: Pick<StateFile, "removeUnfinished">,
+  { areKernelLocks }: Pick<Locks, "areKernelLocks">,
+): Lock {
+  return areKernelLocks() ? lock : fencedLock(lock, file);
 }

@@ -1,7 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import type { ProjectRef } from "../contract/swarm-state.ts";
+import { machineId } from "../engine/read-machine.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
+import type { Repository } from "../git/find-repository.ts";
+import { slugOfTaskFile } from "../text/slugs.ts";
 
 /**
  * The identity of a project. It stays the same when branches or remotes are renamed. A copy of the project's
@@ -30,7 +34,7 @@ export interface ProjectIdentityDeps {
  * Reads the project's ID, or creates it at first use. Throws PROJECT_MOVED if the ID was created for another
  * folder or machine.
  */
-export async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Promise<ProjectIdentity> {
+async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Promise<ProjectIdentity> {
   const file = idFileIn(deps.commonFolder);
   const here = await locationOf(deps);
   const found = (await readId(file)) ?? (await makeId(file, here));
@@ -38,6 +42,33 @@ export async function readOrCreateProjectIdentity(deps: ProjectIdentityDeps): Pr
     throw new SwarmError("PROJECT_MOVED", { was: describe(found), is: describe(here) });
   }
   return { id: found.id };
+}
+
+/** Returns the ID, the name and the root folder of the project. Creates the ID at first use. */
+export async function readProjectRef(repository: Repository, stateFolder: string): Promise<ProjectRef> {
+  const { root } = repository;
+  const { id } = await readOrCreateProjectIdentity(await projectLocation(repository, stateFolder));
+  return { id, slug: slugOfTaskFile(basename(root)), root };
+}
+
+/** Returns where a project is: its git folder, and the machine with the user's state folder. */
+export async function projectLocation(
+  { commonFolder }: Pick<Repository, "commonFolder">,
+  stateFolder: string,
+): Promise<ProjectIdentityDeps> {
+  return { commonFolder, machine: await machineId(stateFolder) };
+}
+
+/**
+ * Throws PROJECT_MOVED if a state belongs to another project. Its author could have named an engine that the
+ * author controls.
+ */
+export function refuseOtherProject(
+  state: { readonly project: { readonly id: string } } | null,
+  id: string,
+): void {
+  if (state && state.project.id !== id)
+    throw new SwarmError("PROJECT_MOVED", { was: `project ${state.project.id}`, is: `project ${id}` });
 }
 
 /** Returns whether an ID was already created for the project. */

@@ -60,7 +60,7 @@ export async function repairState(
   deps: RepairStateDeps,
   { worktree, rebound }: RepairRequest,
 ): Promise<RepairResult> {
-  await throwIfSwarmOwned(deps);
+  await throwIfSwarmOwned(deps.owner);
   if (rebound) await deps.rebind(rebound);
   const project = await deps.project();
   const scope = { projectId: project.id, worktree };

@@ -12,6 +12,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
 import { removeTemporaryFiles, writeFileDurably } from "../machine/durable-write.ts";
+import { parseState } from "./parse-state.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
 import { stateSerializer } from "./serialize-state.ts";
 import { nullIfStateInvalid } from "./state-store-port.ts";
@@ -70,7 +71,7 @@ export interface StateFile {
  * Gives access to the state file of one worktree. Caches the state, and reads the file again only after
  * another process has changed it.
  */
-export function stateFile(paths: StatePaths, parse: ParseState): StateFile {
+export function stateFile(paths: StatePaths, parse: ParseState = parseState): StateFile {
   const { stateFile: file, copyFile } = paths;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;

@@ -1,54 +1,14 @@
 import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
-import { isError, SwarmError } from "../errors/errors.ts";
-import { isTerminalStatus } from "../state/rules/container-status.ts";
+import { SwarmError } from "../errors/errors.ts";
 import { requireRecord } from "../state/rules/swarm-state.ts";
 import { workerSlug } from "../text/slugs.ts";
 import type { OwnerLoopState } from "./owner-loop-state.ts";
+import { pauseWorkerForRateLimit } from "./worker/pause-for-rate-limit.ts";
 import type { UnpreparedWorker } from "./worker/prepare-worker.ts";
 import type { SwarmOwnerDeps } from "./worker/swarm-owner-deps.ts";
 import { unpauseWorker } from "./worker/unpause-worker.ts";
 
-const modelLimit = "rate limit of the model's API";
 const againMs = 10_000;
-
-/**
- * Pauses a worker until the rate limit of its model ends, because a paused container uses no CPU. `until` is
- * the time of that end, in milliseconds since 1970.
- */
-export async function pauseWorkerForRateLimit(
-  {
-    containers,
-    read,
-    change,
-    emit,
-    clock,
-    signal,
-  }: Pick<SwarmOwnerDeps, "containers" | "read" | "change" | "emit" | "clock" | "signal">,
-  name: string,
-  until: number,
-): Promise<void> {
-  const record = requireRecord(await read(), name);
-  const { status, paused } = record;
-  if (isTerminalStatus(status) || (paused !== null && isAtLeast(paused, until))) return;
-  if (status === "running" && paused === null) {
-    try {
-      await containers.pause(name, signal);
-    } catch (error) {
-      // Ignores the error: the container has just ended by itself.
-      if (isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "CONTAINER_GONE")) return;
-      throw error;
-    }
-  }
-  const since = paused?.since ?? clock().toISOString();
-  const at = { since, until: new Date(until).toISOString() };
-  await change(name, (now) => ({ ...now, paused: { reason: modelLimit, ...at } }));
-  emit({
-    event: "paused",
-    worker: workerSlug(record),
-    why: modelLimit,
-    until: at.until,
-  });
-}
 
 /**
  * Records a pause for a worker that is due to start, if its model is rate-limited. Returns whether the worker
@@ -120,14 +80,6 @@ export function notifyWhenNextPauseEnds(
   const ms = Math.min(Math.max(0, next - clock().getTime()), maxTimerMs);
   const timer = Number.isFinite(next) ? setTimeout(wake, ms) : undefined;
   return { [Symbol.dispose]: () => clearTimeout(timer) };
-}
-
-/**
- * Returns whether a worker's pause lasts until the time `end` or longer. A pause that the user ordered has no
- * end.
- */
-function isAtLeast({ until }: NonNullable<ContainerRecord["paused"]>, end: number): boolean {
-  return until === null || Date.parse(until) >= end;
 }
 
 function isOver({ paused }: ContainerRecord, now: Date): boolean {

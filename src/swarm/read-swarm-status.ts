@@ -1,16 +1,52 @@
 import type { EngineWorktreeScope } from "../engine/engine.ts";
 import { isError } from "../errors/errors.ts";
 import type { Lock } from "../machine/lock.ts";
+import type { Project } from "../project/project.ts";
+import { acquireSwarmOwnership } from "../state/acquire-ownership.ts";
 import {
   type CheckedState,
   type CheckStateDeps,
   compareStateWithEngine,
 } from "../state/compare-state-with-engine.ts";
+import { findSwarmState, type StateAccess, stateCheckDeps, worktreeScope } from "../state/find-state.ts";
 import { applyRecordCorrections } from "../state/rules/apply-correction.ts";
 import type { RecordCorrection } from "../state/rules/reconcile-records.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { engineNeed, type SwarmStatus } from "../state/rules/swarm-status.ts";
 import type { StateStore } from "../state/state-store-port.ts";
+
+/**
+ * Compares the recorded swarm of this worktree with the containers in the engine. Corrects the records if no
+ * owner runs. Returns null if no swarm is recorded.
+ */
+export async function findSwarmStatus(
+  project: StateAccess & Pick<Project, "host">,
+): Promise<SwarmStatus | null> {
+  if ((await findSwarmState(project)) === null) return null;
+  const [deps, owner] = [await stateCheckDeps(project), await project.state.owner()];
+  return readSwarmStatus(
+    {
+      ...deps,
+      store: await project.state.store(),
+      owner,
+      hold: () => acquireSwarmOwnership(owner),
+      clock: project.host.clock,
+    },
+    () => worktreeScope(project),
+  );
+}
+
+/** The recorded state of a swarm, and the process that owns the swarm. */
+export type RecordedStatus = Pick<SwarmStatus, "swarm" | "owner">;
+
+/**
+ * Returns the recorded state and the owner, without a comparison with the engine's containers. Returns null
+ * if no swarm is recorded.
+ */
+export async function readRecordedStatus(project: StateAccess): Promise<RecordedStatus | null> {
+  const swarm = await findSwarmState(project);
+  return swarm && { swarm, owner: await (await project.state.owner()).holder() };
+}
 
 export interface SwarmStatusDeps extends CheckStateDeps {
   readonly store: Pick<StateStore, "find" | "update">;

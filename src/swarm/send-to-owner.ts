@@ -1,4 +1,5 @@
 import type { Lock } from "../machine/lock.ts";
+import type { Project } from "../project/project.ts";
 import {
   findPendingCommands,
   type OwnerCommand,
@@ -7,6 +8,7 @@ import {
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { homeVolumeName } from "../state/rules/worker-names.ts";
 import type { StateStore } from "../state/state-store-port.ts";
+import { watchState } from "../state/watch-state.ts";
 
 export interface SendCommandsToOwnerDeps {
   readonly store: Pick<StateStore, "update" | "read">;
@@ -46,6 +48,18 @@ export async function sendCommandsToOwner(
     done.abort();
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** Sends commands to the owner of this worktree's swarm, as `sendCommandsToOwner` does. */
+export async function sendToOwner(
+  project: Pick<Project, "state">,
+  commands: readonly OwnerCommand[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const file = await project.state.path();
+  const watch: SendCommandsToOwnerDeps["watch"] = (onChange, ending) => watchState(file, onChange, ending);
+  const deps = { store: await project.state.store(), owner: await project.state.owner(), watch };
+  return sendCommandsToOwner(deps, commands, signal);
 }
 
 function isAnyPending(state: SwarmState, commands: readonly OwnerCommand[]): boolean {

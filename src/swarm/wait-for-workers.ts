@@ -1,7 +1,9 @@
 import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { Lock } from "../machine/lock.ts";
+import type { Project } from "../project/project.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import type { StateStore } from "../state/state-store-port.ts";
+import { watchState } from "../state/watch-state.ts";
 import { workerSlug } from "../text/slugs.ts";
 
 export interface WaitDeps {
@@ -37,11 +39,26 @@ export interface WaitResult {
 
 const pollEveryMs = 1_000;
 
+/** Waits for workers of this worktree's swarm. */
+export async function waitForWorkers(
+  project: Pick<Project, "state">,
+  request: WaitRequest,
+  signal: AbortSignal,
+): Promise<WaitResult> {
+  const [store, owner, stateFile] = await Promise.all([
+    project.state.store(),
+    project.state.owner(),
+    project.state.path(),
+  ]);
+  const watch: WaitDeps["watch"] = (onChange, ending) => watchState(stateFile, onChange, ending);
+  return waitUntilEnded({ store, owner, watch }, request, signal);
+}
+
 /**
  * Waits until all given workers are completed or failed, until the time is over, or until no process owns the
  * swarm.
  */
-export async function waitForWorkers(
+export async function waitUntilEnded(
   { store, owner, watch }: WaitDeps,
   { slugs, timeoutMs, onEnded }: WaitRequest,
   signal: AbortSignal,

@@ -1,4 +1,6 @@
-import type { ProjectFileWriter } from "./project-files-port.ts";
+import type { Repository } from "../git/find-repository.ts";
+import type { Host } from "../machine/host.ts";
+import { createNewFilesWriter } from "./project-file-writer.ts";
 
 /** What `swarm init` did with one file. */
 export interface InitializedFile {
@@ -24,10 +26,12 @@ const ignored: readonly string[] = [
  * to `.aimi/.gitignore`. The settings file is empty because any value there would override the user's
  * settings.
  */
-export async function initProject(
-  files: ProjectFileWriter,
-  { today }: { today: string },
-): Promise<InitializedFile[]> {
+export async function initProject(project: {
+  readonly host: Pick<Host, "clock">;
+  repository(): Promise<Repository>;
+}): Promise<InitializedFile[]> {
+  const files = createNewFilesWriter((await project.repository()).root);
+  const today = project.host.clock().toISOString().slice(0, 10);
   const write = async (path: string, content: string): Promise<InitializedFile> => ({
     path,
     result: (await files.writeIfAbsent(path, content)) ? "written" : "left as it was",

@@ -1,18 +1,17 @@
 import { findAgentProblem } from "../agents/default-agent.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { GitQueries } from "../git/git-queries.ts";
-import type { DocumentParsers } from "../settings/located-document.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
 import type { TrustFile } from "../settings/trusted-files.ts";
 import { formatLocation, type SourceLocation } from "../text/source-location.ts";
+import { parseTaskFile } from "./parse-task-file.ts";
 import type { TaskFolder } from "./project-files-port.ts";
 import { findTaskConflicts, type LoadedTask } from "./rules/plan.ts";
 import { findBranchProblems, findTaskFileWarnings } from "./rules/task-file-problems.ts";
 
 export interface LoadTasksDeps {
   readonly folder: TaskFolder;
-  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
   readonly trust: Pick<TrustFile, "isTrusted">;
   readonly git: Pick<GitQueries, "remotes">;
 }
@@ -74,12 +73,12 @@ export async function loadTasks(
  * has become invalid.
  */
 export async function readAcceptedTask(
-  { folder, parsers }: Pick<LoadTasksDeps, "parsers"> & { readonly folder: Pick<TaskFolder, "read"> },
+  folder: Pick<TaskFolder, "read">,
   file: string,
 ): Promise<LoadedTask | null> {
   try {
     const { fileName, path, sha256, bytes } = await folder.read(file);
-    return { fileName, path, sha256, taskFile: (await parsers.parseTaskFile(bytes, path)).document };
+    return { fileName, path, sha256, taskFile: (await parseTaskFile(bytes, path)).document };
   } catch (error) {
     if (error instanceof SwarmError) return null;
     throw error;
@@ -87,12 +86,12 @@ export async function readAcceptedTask(
 }
 
 async function loadTask(
-  { folder, parsers, trust }: LoadTasksDeps,
+  { folder, trust }: LoadTasksDeps,
   file: string,
   { settings }: LoadTasksRequest,
 ): Promise<Placed> {
   const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
-  const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
+  const { document, locationOf } = await parseTaskFile(bytes, path);
   const [need] = findFieldsNeedingTrust(document, settings);
   if (need && !(await trust.isTrusted(realPath, sha256))) {
     throw new SwarmError("UNTRUSTED", { place: locationOf(need.pointer), field: need.field, why: need.why });

@@ -5,7 +5,7 @@ import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
 import type { LedgerFile } from "./project-files-port.ts";
 import { newestLedgerLineBySha256 } from "./rules/ledger.ts";
 import type { HostCapacity } from "./rules/parallel-workers.ts";
-import { planSwarm, type SwarmPlan } from "./rules/plan.ts";
+import { type LoadedTask, planSwarm, type SwarmPlan } from "./rules/plan.ts";
 
 export interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
@@ -23,11 +23,11 @@ export interface PlanRequest {
   readonly strict: boolean;
 }
 
-/** Plans which tasks `swarm start` would run, in which order and why. Changes nothing. */
+/** Reads the task files and plans them. Returns the plan, and the tasks as they were read. */
 export async function makePlan(
   deps: MakePlanDeps,
   { files, settings, again, strict }: PlanRequest,
-): Promise<SwarmPlan> {
+): Promise<{ plan: SwarmPlan; tasks: LoadedTask[] }> {
   const { tasks, warnings } = await loadTasks(deps, { files, settings, strict });
   const [lines, head, changed, capacity] = await Promise.all([
     deps.ledger.read(),
@@ -35,7 +35,7 @@ export async function makePlan(
     deps.git.changedFiles(),
     settings.parallel === "auto" ? deps.hostCapacity() : null,
   ]);
-  return planSwarm(tasks, {
+  const plan = planSwarm(tasks, {
     settings,
     again,
     head,
@@ -44,6 +44,7 @@ export async function makePlan(
     env: deps.env,
     warnings: [...warnings, ...warningsOfRepository(head, changed)],
   });
+  return { plan, tasks };
 }
 
 function warningsOfRepository(head: string | null, changed: number): string[] {

@@ -2,13 +2,17 @@ import { defaultAgentFromSettings, findAgentProblem } from "../agents/default-ag
 import type { TaskFile } from "../contract/tasks.ts";
 import { needsModelApi } from "../egress/worker-network.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { CommitReader } from "../git/commit-reader-port.ts";
-import type { GitQueries } from "../git/git-queries.ts";
+import type { Repository } from "../git/find-repository.ts";
+import type { ProjectGit } from "../git/project-git.ts";
 import { branchNamesClash, findBranchProblem } from "../git/rules/branch-name.ts";
-import type { DocumentParsers } from "../settings/located-document.ts";
+import type { Host } from "../machine/host.ts";
+import { type ReadSettings, requireTrustedSettings } from "../settings/read-settings.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findTestCommand } from "./find-test-command.ts";
-import type { LedgerFile, ProjectFileWriter, TaskFolder } from "./project-files-port.ts";
+import { parseTaskFile } from "./parse-task-file.ts";
+import { createNewFilesWriter } from "./project-file-writer.ts";
+import type { TaskFolder } from "./project-files-port.ts";
+import type { ProjectTasks } from "./project-tasks.ts";
 import {
   candidateTaskNames,
   defaultBranchName,
@@ -17,15 +21,13 @@ import {
 } from "./rules/one-story-task.ts";
 import type { RecognisedTestCommand } from "./rules/recognise-test-command.ts";
 
-export interface MakeTaskDeps {
-  readonly folder: TaskFolder;
-  readonly parsers: Pick<DocumentParsers, "parseTaskFile">;
-  readonly files: Pick<ProjectFileWriter, "writeIfAbsent">;
-  readonly commits: Pick<CommitReader, "head" | "files" | "contents">;
-  readonly ledger: Pick<LedgerFile, "read">;
-  readonly git: Pick<GitQueries, "branches" | "remotes">;
-  /** The current date, as `YYYY-MM-DD`. */
-  readonly today: string;
+/** The parts of a project from which a command makes a new task. */
+export interface MakeTaskAccess {
+  readonly host: Pick<Host, "clock">;
+  readonly tasks: ProjectTasks;
+  readonly git: Pick<ProjectGit, "commits" | "queries">;
+  repository(): Promise<Pick<Repository, "root">>;
+  settings(): Promise<ReadSettings>;
 }
 
 export interface NewTaskRequest {
@@ -64,15 +66,22 @@ export interface CreatedTask {
   readonly isNew: boolean;
 }
 
-/** Writes a new task file with one story, the user's prompt. Never overwrites a file. */
-export async function makeTask(
-  deps: MakeTaskDeps,
-  request: NewTaskRequest,
-  settings: Pick<Settings, "verify" | "agent" | "agentCommand" | "network">,
-): Promise<CreatedTask> {
+/**
+ * Writes a task file whose only story is the prompt, and returns it. If an earlier call with the same prompt
+ * wrote the file, returns that file. Never overwrites a file.
+ */
+export async function makeTask(project: MakeTaskAccess, request: NewTaskRequest): Promise<CreatedTask> {
+  const { root } = await project.repository();
+  const settings = requireTrustedSettings(await project.settings());
   const prompt = requireValidPrompt(request.prompt);
   refuseWords(request);
-  const remotes = await deps.git.remotes();
+  const [git, folder, ledger] = [
+    await project.git.queries(),
+    await project.tasks.folder(),
+    await project.tasks.ledger(),
+  ];
+  const files = createNewFilesWriter(root);
+  const remotes = await git.remotes();
   if (request.branch !== null) refuseBranch(request.branch, remotes);
   const problem = findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: problem });
@@ -80,27 +89,28 @@ export async function makeTask(
   const agent = defaultAgentFromSettings(settings);
   if (needsModelApi(agent.kind) && settings.network === "none")
     throw new SwarmError("AGENT_NEEDS_NETWORK", { kind: agent.kind, file: "the prompt" });
-  const check = await checkOf(deps, request, settings);
+  const check = await checkOf(project, request, settings);
   const verify = check.kind === "found" ? [check.command] : request.verify;
-  const [taken, branches, ledger] = await Promise.all([
-    branchesOfFiles(deps),
-    deps.git.branches(),
-    deps.ledger.read(),
+  const [taken, branches, lines] = await Promise.all([
+    branchesOfFiles(folder),
+    git.branches(),
+    ledger.read(),
   ]);
-  const done = new Set(ledger.map(({ sha256 }) => sha256));
+  const today = project.host.clock().toISOString().slice(0, 10);
+  const done = new Set(lines.map(({ sha256 }) => sha256));
 
   for (const name of candidateTaskNames(prompt)) {
-    const fileName = `${deps.today}-${name}-tasks.json`;
+    const fileName = `${today}-${name}-tasks.json`;
     const others = taken.filter((other) => other.fileName !== fileName);
     if (request.branch !== null) refuseClash(others, request.branch);
     const branch =
       request.branch ??
       defaultBranchName(name, [...branches, ...others.map((other) => other.branch)], remotes);
     if (branch === null) continue;
-    const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today: deps.today }));
+    const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today }));
     const file = `.aimi/tasks/${fileName}`;
-    if (await deps.files.writeIfAbsent(file, text)) return { file, branch, check, isNew: true };
-    const there = await deps.folder.read(file).catch(nullIfForeseen);
+    if (await files.writeIfAbsent(file, text)) return { file, branch, check, isNew: true };
+    const there = await folder.read(file).catch(nullIfForeseen);
     if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
       return { file, branch, check, isNew: false };
   }
@@ -110,12 +120,15 @@ export async function makeTask(
 function refuseWords({ branch, verify }: NewTaskRequest): void {
   if (branch !== null && branch.length > maxBranchLength)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--branch", value: branch, expected: `at most ${maxBranchLength} characters` },
+      name: "--branch",
+      value: branch,
+      expected: `at most ${maxBranchLength} characters`,
     });
   const wrong = verify?.find((command) => command.trim() === "" || command.length > maxCheckLength);
   if (wrong !== undefined || (verify?.length ?? 0) > maxChecks)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--verify", value: (wrong ?? `${verify?.length} commands`).slice(0, 100) },
+      name: "--verify",
+      value: (wrong ?? `${verify?.length} commands`).slice(0, 100),
       expected: `at most ${maxChecks} commands, each with 1 to ${maxCheckLength} characters`,
     });
 }
@@ -124,7 +137,8 @@ function refuseBranch(branch: string, remotes: readonly string[]): void {
   const problem = findBranchProblem(branch, remotes);
   if (problem !== null)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--branch", value: branch },
+      name: "--branch",
+      value: branch,
       expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
     });
 }
@@ -133,19 +147,20 @@ function refuseClash(others: readonly BranchOfFile[], branch: string): void {
   const clash = others.find((other) => branchNamesClash(other.branch, branch));
   if (clash)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--branch", value: branch },
+      name: "--branch",
+      value: branch,
       expected: `a branch name that does not conflict with ${clash.branch}, the branch of ${clash.fileName}`,
     });
 }
 
 async function checkOf(
-  { commits }: MakeTaskDeps,
+  { git }: MakeTaskAccess,
   { verify }: NewTaskRequest,
   settings: Pick<Settings, "verify">,
 ): Promise<NewTaskChecks> {
   if (verify !== null) return { kind: "asked", commands: verify };
   if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
-  return findTestCommand(commits);
+  return findTestCommand(await git.commits());
 }
 
 interface BranchOfFile {
@@ -156,13 +171,13 @@ interface BranchOfFile {
 /**
  * Returns the branch names in all task files. Skips invalid task files, because `swarm plan` reports them.
  */
-async function branchesOfFiles({ folder, parsers }: MakeTaskDeps): Promise<BranchOfFile[]> {
+async function branchesOfFiles(folder: TaskFolder): Promise<BranchOfFile[]> {
   const { fileNames } = await folder.list();
   const found = await Promise.all(
     fileNames.map(async (fileName): Promise<BranchOfFile[]> => {
       try {
         const { bytes, path } = await folder.read(fileName);
-        const { document } = await parsers.parseTaskFile(bytes, path);
+        const { document } = await parseTaskFile(bytes, path);
         return [{ fileName, branch: document.metadata.branchName }];
       } catch (error) {
         return nullIfForeseen(error) ?? [];

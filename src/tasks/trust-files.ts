@@ -1,15 +1,17 @@
-import type { DocumentParsers } from "../settings/located-document.ts";
-import { explainSettings, type Settings, type SettingsFile } from "../settings/rules/settings.ts";
+import type { ReadSettings } from "../settings/read-settings.ts";
+import { explainSettings, type Settings } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
-import type { FileContent, TrustFile } from "../settings/trusted-files.ts";
+import type { TrustFile } from "../settings/trusted-files.ts";
 import { formatLocation } from "../text/source-location.ts";
+import { parseTaskFile } from "./parse-task-file.ts";
 import type { TaskFolder } from "./project-files-port.ts";
+import type { ProjectTasks } from "./project-tasks.ts";
 
-export interface TrustFilesDeps {
-  readonly parsers: Pick<DocumentParsers, "parseTaskFile" | "parseSettings">;
-  readonly folder: TaskFolder;
-  readonly trust: TrustFile;
-  readonly readProject: () => Promise<FileContent | null>;
+/** The parts of a project with which a command finds and trusts its files. */
+export interface TrustAccess {
+  settings(): Promise<ReadSettings>;
+  readonly tasks: Pick<ProjectTasks, "folder">;
+  trust(): Promise<TrustFile>;
 }
 
 /** A file of the project with values that swarm uses only if the user trusts the file. */
@@ -26,11 +28,12 @@ export interface FileToTrust {
 }
 
 /** Finds every settings and task file of the project with values that need the user's trust. */
-export async function findFilesToTrust(
-  deps: TrustFilesDeps,
-  { user, effective }: { user: SettingsFile; effective: Settings },
-): Promise<FileToTrust[]> {
-  const files = [await settingsToTrust(deps, user), ...(await tasksToTrust(deps, effective))];
+export async function findFilesToTrust(project: TrustAccess): Promise<FileToTrust[]> {
+  const [settings, trust] = [await project.settings(), await project.trust()];
+  const files = [
+    await settingsToTrust(settings, trust),
+    ...(await tasksToTrust(await project.tasks.folder(), trust, settings.effective)),
+  ];
   return files.filter((file) => file !== null).filter(({ asks }) => asks.length > 0);
 }
 
@@ -39,19 +42,18 @@ export async function findFilesToTrust(
  * needs trust again.
  */
 export async function trustFiles(
-  { trust }: Pick<TrustFilesDeps, "trust">,
+  project: Pick<TrustAccess, "trust">,
   files: readonly FileToTrust[],
 ): Promise<void> {
-  await trust.trust(files.map(({ realPath, sha256 }) => ({ realPath, sha256 })));
+  await (await project.trust()).trust(files.map(({ realPath, sha256 }) => ({ realPath, sha256 })));
 }
 
 async function settingsToTrust(
-  { readProject, parsers, trust }: TrustFilesDeps,
-  user: SettingsFile,
+  { projectFile, user }: ReadSettings,
+  trust: TrustFile,
 ): Promise<FileToTrust | null> {
-  const file = await readProject();
-  if (!file) return null;
-  const { document, locationOf } = await parsers.parseSettings(file.bytes, file.path);
+  if (!projectFile) return null;
+  const { path, realPath, sha256, document, locationOf } = projectFile;
   const explained = explainSettings(
     { flag: {}, environment: {}, project: document, user },
     { projectTrusted: false },
@@ -63,24 +65,19 @@ async function settingsToTrust(
           `${formatLocation(locationOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`,
         ],
   );
-  return {
-    path: file.path,
-    realPath: file.realPath,
-    sha256: file.sha256,
-    asks,
-    trusted: await trust.isTrusted(file.realPath, file.sha256),
-  };
+  return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
 }
 
 async function tasksToTrust(
-  { folder, parsers, trust }: TrustFilesDeps,
+  folder: TaskFolder,
+  trust: TrustFile,
   settings: Settings,
 ): Promise<FileToTrust[]> {
   const { fileNames } = await folder.list();
   return Promise.all(
     fileNames.map(async (name) => {
       const { path, realPath, sha256, bytes } = await folder.read(name);
-      const { document, locationOf } = await parsers.parseTaskFile(bytes, path);
+      const { document, locationOf } = await parseTaskFile(bytes, path);
       const asks = findFieldsNeedingTrust(document, settings).map(
         ({ pointer, why }) => `${formatLocation(locationOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
       );

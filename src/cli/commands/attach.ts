@@ -1,17 +1,18 @@
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { requireSwarmState } from "../../state/find-state.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
+import { followWorkerLog } from "../../swarm/worker/follow-worker-log.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
 /** The number of existing log lines to show before new ones. */
 const last = 20;
 
-export const attachCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
-  const watch = swarm.watch();
-  const record = findWorkerByArgument(await watch.state(), argumentAt(args, 0));
+export const attachCommand: CommandHandler = async ({ project, output, signal }, args) => {
+  const record = findWorkerByArgument(await requireSwarmState(project), argumentAt(args, 0));
   const worker = workerSlug(record);
   output.note(`Watching ${worker}. Ctrl-C ends this command, but not the worker.`);
-  for await (const line of watch.tail(record, { last }, signal))
+  for await (const line of followWorkerLog(project, record, { last }, signal))
     await output.item({ worker, line }, () => line);
   if (signal.aborted) return exitCodes.done;
   output.note(`The container of ${worker} has ended.`);

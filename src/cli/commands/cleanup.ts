@@ -1,8 +1,8 @@
 import type { CleanupDocument, KeptThing, RemovedThing } from "../../contract/cleanup.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { type CleanupRequest, cleanUpSwarm } from "../../swarm/cleanup/clean-up-swarm.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
-import type { CleanupRequest } from "../composition.ts";
 import { type CommandContext, type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import { askForConfirmation } from "../render/ask-for-confirmation.ts";
 
@@ -22,9 +22,9 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
   if (request.everything && !request.dryRun && options["yes"] !== true && !(await isAgreed(context, request)))
     return exitCodes.usage;
 
-  const { output, signal, swarm } = context;
+  const { output, signal, project } = context;
   const { removed, kept, failure } = await output.during("Cleaning up", (onStep) =>
-    swarm.upkeep().cleanup(request, onStep, signal),
+    cleanUpSwarm(project, request, onStep, signal),
   );
   const document: CleanupDocument = { dryRun: request.dryRun, removed, kept };
   output.result(document, () => linesOf(document));
@@ -38,12 +38,11 @@ export const cleanupCommand: CommandHandler = async (context, args, options) => 
  * files that all the user's projects share.
  */
 async function isAgreed(
-  { swarm, output, signal }: CommandContext,
+  { project, output, signal }: CommandContext,
   request: CleanupRequest,
 ): Promise<boolean> {
-  const upkeep = swarm.upkeep();
   const planned = await output.during("Looking for leftovers", (onStep) =>
-    upkeep.cleanup({ ...request, dryRun: true }, onStep, signal),
+    cleanUpSwarm(project, { ...request, dryRun: true }, onStep, signal),
   );
   for (const line of linesOf({ ...planned, dryRun: true })) output.note(line);
   return askForConfirmation(

@@ -3,8 +3,8 @@ import type { ExplainedSetting } from "../../settings/rules/settings.ts";
 import type { CommandHandler } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";
 
-export const configExplainCommand: CommandHandler = async ({ swarm, output }) => {
-  const settings = await swarm.explainSettings();
+export const configExplainCommand: CommandHandler = async ({ project, output }) => {
+  const { explained: settings } = await project.settings();
   output.result({ settings }, () => alignTable([["setting", "value", "from"], ...settings.map(toRow)]));
   if (settings.some(({ untrusted }) => untrusted))
     output.next("`swarm trust` allows the project's settings file to set these values");

@@ -1,15 +1,20 @@
 import type { WorkDiff } from "../../contract/work-diff.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { diffWorker } from "../../swarm/report/diff-worker.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 import { lineGroups } from "../render/line-groups.ts";
 
-export const diffCommand: CommandHandler = async ({ swarm, output, signal }, args, { stat }) => {
-  const found = await swarm.watch().diff(argumentAt(args, 0));
+export const diffCommand: CommandHandler = async ({ project, output, signal }, args, { stat }) => {
+  const found = await diffWorker(project, argumentAt(args, 0));
   const { worker, base, ref } = found;
   if (found.kind === "nothing") {
     const document: WorkDiff = {
-      ...{ worker, base, commit: null, ref, changes: null },
+      worker,
+      base,
+      commit: null,
+      ref,
+      changes: null,
       sensitive: { paths: [], isCut: false, deleted: { total: 0, paths: [] } },
     };
     output.result(document, () => []);
@@ -18,7 +23,10 @@ export const diffCommand: CommandHandler = async ({ swarm, output, signal }, arg
   }
   if (output.json) {
     const document: WorkDiff = {
-      ...{ worker, base, commit: found.commit, ref },
+      worker,
+      base,
+      commit: found.commit,
+      ref,
       ...(await found.changes(signal)),
     };
     output.result(document, () => []);

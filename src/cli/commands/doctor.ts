@@ -1,15 +1,16 @@
 import type { DoctorReport } from "../../contract/doctor.ts";
+import { diagnoseSetup } from "../../doctor/diagnose-setup.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { askToInstallPackages } from "../ask-to-install.ts";
 import type { CommandHandler } from "../flags/command.ts";
 
-export const doctorCommand: CommandHandler = async ({ swarm, output, signal }, _args, { fix, yes }) => {
+export const doctorCommand: CommandHandler = async ({ project, output, signal }, _args, { fix, yes }) => {
   const examine = (): Promise<DoctorReport> =>
-    output.during("Checking this machine", (onStep) => swarm.doctor(onStep, signal));
+    output.during("Checking this machine", (onStep) => diagnoseSetup(project, onStep, signal));
   let report = await examine();
   if (fix && report.findings.some(({ subject, state }) => subject === "engine" && state === "missing")) {
-    const engine = await swarm.engine();
+    const engine = await project.engines.private();
     const mayInstall = await askToInstallPackages(output, engine, yes === true);
     await output.during("Starting the private engine", (onStep) =>
       engine.start({ mayInstall, onStep, reset: false, signal }),

@@ -5,11 +5,11 @@ import type { CommandHandler } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";
 
 export const engineStartCommand: CommandHandler = async (
-  { swarm, output, signal },
+  { project, output, signal },
   _args,
   { yes, reset },
 ) => {
-  const engine = await swarm.engine();
+  const engine = await project.engines.private();
   const mayInstall = await askToInstallPackages(output, engine, yes === true);
   const status = await output.during("Starting the private engine", (onStep) =>
     engine.start({ mayInstall, onStep, reset: reset === true, signal }),
@@ -19,15 +19,15 @@ export const engineStartCommand: CommandHandler = async (
   return exitCodes.done;
 };
 
-export const engineStopCommand: CommandHandler = async ({ swarm, output }) => {
-  const engine = await swarm.engine();
+export const engineStopCommand: CommandHandler = async ({ project, output }) => {
+  const engine = await project.engines.private();
   const status = await output.during("Stopping the private engine", (onStep) => engine.stop({ onStep }));
   output.result(status, () => lines(status));
   return exitCodes.done;
 };
 
-export const engineStatusCommand: CommandHandler = async ({ swarm, output }) => {
-  const now = await (await swarm.engine()).status();
+export const engineStatusCommand: CommandHandler = async ({ project, output }) => {
+  const now = await (await project.engines.private()).status();
   output.result(now, () => lines(now));
   if (now.state === "stopped") output.next("`swarm engine start`");
   return exitCodes.done;

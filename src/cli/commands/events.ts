@@ -1,17 +1,18 @@
 import type { KeptEvent } from "../../contract/event.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { readEvents } from "../../events/read-events.ts";
 import { type EventKind, eventKinds } from "../../events/rules/event-filter.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CommandHandler } from "../flags/command.ts";
 import { describeEventFacts } from "../render/describe-event.ts";
 
-export const eventsCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const eventsCommand: CommandHandler = async ({ project, output, signal }, _args, options) => {
   const follow = options["follow"] === true;
   const kind = kindIn(options["kind"]);
   const choice = { kind, worker: wordIn(options["worker"]), swarm: wordIn(options["swarm"]), follow };
   let isEmpty = true;
-  for await (const event of await swarm.watch().events(choice, signal)) {
+  for await (const event of readEvents(project, choice, signal)) {
     isEmpty = false;
     await output.item(event, () => eventLine(event));
   }

@@ -3,6 +3,8 @@ import { formatEndLine } from "../../claude-code/rules/status-texts.ts";
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { requireSwarmState } from "../../state/find-state.ts";
+import { waitForWorkers } from "../../swarm/wait-for-workers.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../flags/command.ts";
 
@@ -18,15 +20,14 @@ export const hookCommand: CommandHandler = async (context, args, { plugin }) => 
   if (event !== "post-tool-use" || typeof plugin !== "string")
     throw new SwarmError("USAGE", { message: `swarm hook needs an event: one of ${events.join(", ")}` });
   const program = `${plugin}/bin/swarm`;
-  const { output, swarm, signal } = context;
+  const { output, project, signal } = context;
   const input = await output.withInput((bytes) => textOf(bytes));
   if (!beginsSwarm(input, program)) return exitCodes.done;
   using session = sessionSignal();
   const words = { slugs: null, timeoutMs: null, onEnded: () => {} };
-  const watch = swarm.watch();
   // Throws if the state file belongs to another project.
-  await watch.state();
-  const { state } = await watch.wait(words, AbortSignal.any([signal, session.signal]));
+  await requireSwarmState(project);
+  const { state } = await waitForWorkers(project, words, AbortSignal.any([signal, session.signal]));
   const failed = state.containers.filter(({ status }) => status === "failed").map(failedWords);
   output.result({ swarm: state }, () => [
     [formatEndLine(state), ...failed.slice(0, 20)].join("; "),

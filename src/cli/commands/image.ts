@@ -5,26 +5,28 @@ import { formatCount } from "../../text/format-count.ts";
 import type { CommandHandler, CommandOptions } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";
 
-export const imageBuildCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
-  const images = await swarm.images();
+export const imageBuildCommand: CommandHandler = async ({ project, output, signal }, _args, options) => {
+  const images = await project.images();
   const words = { ...wordsOf(options), baseOnly: options["base"] === true, fresh: options["fresh"] === true };
-  const { base, project } = await output.during("Building images", (onStep) =>
+  const built = await output.during("Building images", (onStep) =>
     images.build(words, { onStep, onEvent: (event) => shown(event, onStep) }, signal),
   );
-  for (const warning of project?.warnings ?? []) output.note(`! ${warning}`);
-  output.result({ base, project }, () =>
+  for (const warning of built.project?.warnings ?? []) output.note(`! ${warning}`);
+  output.result(built, () =>
     alignTable(
-      [base, ...(project ? [project] : [])].map(({ tag, id, built }) => [
-        ...[tag, id.replace("sha256:", "").slice(0, 12), built ? "built" : "up to date, not built"],
+      [built.base, ...(built.project ? [built.project] : [])].map((image) => [
+        image.tag,
+        image.id.replace("sha256:", "").slice(0, 12),
+        image.built ? "built" : "up to date, not built",
       ]),
     ),
   );
-  output.next(project ? "`swarm image explain`" : "`swarm sandbox up`");
+  output.next(built.project ? "`swarm image explain`" : "`swarm sandbox up`");
   return exitCodes.done;
 };
 
-export const imageLsCommand: CommandHandler = async ({ swarm, output, signal }) => {
-  const found = await (await swarm.images()).list(signal);
+export const imageLsCommand: CommandHandler = async ({ project, output, signal }) => {
+  const found = await (await project.images()).list(signal);
   output.result(found, () =>
     found.length === 0
       ? []
@@ -44,16 +46,16 @@ export const imageLsCommand: CommandHandler = async ({ swarm, output, signal }) 
   return exitCodes.done;
 };
 
-export const imagePruneCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
+export const imagePruneCommand: CommandHandler = async ({ project, output, signal }, _args, options) => {
   const dryRun = options["dryRun"] === true;
-  const removed = await (await swarm.images()).prune({ all: options["all"] === true, dryRun }, signal);
+  const removed = await (await project.images()).prune({ all: options["all"] === true, dryRun }, signal);
   output.result(removed, () => removed.map(({ tags, id }) => tags.join(" ") || id.slice(7, 19)));
   output.note(`${formatCount(removed.length, "image")} ${dryRun ? "would be removed" : "removed"}`);
   return exitCodes.done;
 };
 
-export const imageExplainCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
-  const explained = await (await swarm.images()).explain(wordsOf(options), signal);
+export const imageExplainCommand: CommandHandler = async ({ project, output, signal }, _args, options) => {
+  const explained = await (await project.images()).explain(wordsOf(options), signal);
   output.result(explained, () =>
     explained.flatMap(({ image, state, inputs, changes }) => {
       const kindByInput = new Map(changes.map(({ input, kind }) => [input, kind]));

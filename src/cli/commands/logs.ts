@@ -1,19 +1,23 @@
+import { join } from "node:path";
 import { describeDeniedRequest } from "../../egress/describe-denied-request.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { readDependsOn } from "../../schema/read-depends-on.ts";
+import { findSwarmState, requireSwarmState } from "../../state/find-state.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
 import { findWaitingReason } from "../../state/rules/waiting-reason.ts";
+import { readRecordedStatus } from "../../swarm/read-swarm-status.ts";
+import { followWorkerJournals } from "../../swarm/worker/follow-worker-journals.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "../flags/command.ts";
 import { renderJournalMessage, storyIdOfMessage } from "../render/journal-lines.ts";
 
 export const logsCommand: CommandHandler = async (context, args, options) => {
-  const { swarm, output, signal } = context;
-  const watch = swarm.watch();
-  const record = findWorkerByArgument(await watch.state(), argumentAt(args, 0));
+  const { project, output, signal } = context;
+  const record = findWorkerByArgument(await requireSwarmState(project), argumentAt(args, 0));
   const worker = workerSlug(record);
   const attempt = attemptIn(options["attempt"], record);
   const story = storyIn(options["story"], record);
@@ -22,7 +26,7 @@ export const logsCommand: CommandHandler = async (context, args, options) => {
   let before: Parameters<typeof renderJournalMessage>[1] = null;
   let hasSpoken = false;
   if (follow && record.lastSeq === 0 && record.attempt === 1) output.note(await whyNothing(context, record));
-  for await (const message of watch.journals({ worker, attempt, follow }, signal)) {
+  for await (const message of followWorkerJournals(project, { worker, attempt, follow }, signal)) {
     hasSpoken = true;
     if (story !== null && storyIdOfMessage(message) !== story) continue;
     const previous = before;
@@ -39,9 +43,9 @@ export const logsCommand: CommandHandler = async (context, args, options) => {
 };
 
 /** Prints why `swarm logs --follow` stopped following the worker. */
-async function printEnd({ swarm, output }: CommandContext, record: ContainerRecord): Promise<void> {
+async function printEnd({ project, output }: CommandContext, record: ContainerRecord): Promise<void> {
   const worker = workerSlug(record);
-  const now = (await swarm.findState())?.containers.find((other) => workerSlug(other) === worker);
+  const now = (await findSwarmState(project))?.containers.find((other) => workerSlug(other) === worker);
   if (!now) return;
   const isOver = isTerminalStatus(now.status);
   output.note(
@@ -70,11 +74,10 @@ function storyIn(option: unknown, { stories }: ContainerRecord): string | null {
 }
 
 /** Returns why a worker has no journal to show. */
-async function whyNothing({ swarm }: CommandContext, record: ContainerRecord): Promise<string> {
+async function whyNothing({ project }: CommandContext, record: ContainerRecord): Promise<string> {
   const worker = workerSlug(record);
-  const upkeep = swarm.upkeep();
-  const found = await upkeep.recordedStatus();
-  const dependsOn = (await upkeep.taskDependencies())(record);
+  const found = await readRecordedStatus(project);
+  const dependsOn = readDependsOn(join((await project.repository()).root, record.taskFilePath));
   const isOwned = found !== null && found.owner !== null;
   const waits = found && findWaitingReason(record, found.swarm, { dependsOn, isOwned, now: new Date() });
   const why = waits ?? reasonOf(record, isOwned);

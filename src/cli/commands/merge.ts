@@ -6,12 +6,12 @@ import {
   formatFileList,
   hasCheckFailedOnBase,
 } from "../../swarm/merge/rules/describe-merge.ts";
+import { type MergeRequest, mergeSwarm } from "../../swarm/merge-swarm.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
-import type { MergeRequest } from "../composition.ts";
 import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import { alignTable } from "../render/table.ts";
 
-export const mergeCommand: CommandHandler = async ({ swarm, output, signal }, args, { into, check }) => {
+export const mergeCommand: CommandHandler = async ({ project, output, signal }, args, { into, check }) => {
   const request: MergeRequest = {
     workers: variadicArgumentAt(args, 0),
     into: into === undefined ? null : String(into),
@@ -19,7 +19,7 @@ export const mergeCommand: CommandHandler = async ({ swarm, output, signal }, ar
     check: typeof check === "string" ? asked(check) : check === false ? asked(null) : { kind: "recognised" },
   };
   const report = await output.during("Merging the results", (onStep) =>
-    swarm.merging().merge(request, onStep, signal),
+    mergeSwarm(project, request, onStep, signal),
   );
   output.result(report, () => linesOf(report));
   const aside = report.workers.filter(({ outcome }) => outcome === "set aside");

@@ -1,5 +1,6 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { planStart } from "../../swarm/plan-start.ts";
 import type { SwarmPlan } from "../../tasks/rules/plan.ts";
 import { formatCount } from "../../text/format-count.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
@@ -7,10 +8,10 @@ import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import type { TextFormatter } from "../render/output.ts";
 import { planAccessLines } from "../render/plan-notes.ts";
 
-export const planCommand: CommandHandler = async ({ swarm, output }, args, { again, strict, all }) => {
+export const planCommand: CommandHandler = async ({ project, output }, args, { again, strict, all }) => {
   if (all && variadicArgumentAt(args, 0).length > 0)
     throw new SwarmError("USAGE", { message: "--all and the names of task files exclude each other" });
-  const planned = await swarm.plan({
+  const { plan: planned } = await planStart(project, {
     files: variadicArgumentAt(args, 0),
     again: again === true,
     strict: strict === true,

@@ -1,10 +1,13 @@
 import type { PluginReport } from "../../claude-code/claude-code.ts";
+import { installPlugin } from "../../claude-code/install-plugin.ts";
+import { writePluginFolder } from "../../claude-code/plugin-folder.ts";
+import { validatePlugin } from "../../claude-code/validate-plugin.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import type { CommandHandler } from "../flags/command.ts";
 
-export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
-  const folder = await swarm.plugin().path();
+export const pluginPathCommand: CommandHandler = async ({ project, output }) => {
+  const folder = await writePluginFolder(project);
   output.result({ folder }, () => [sanitizeText(folder)]);
   output.next(
     `\`claude --plugin-dir ${sanitizeText(folder)}\` tries the plugin, \`swarm plugin install\` installs it`,
@@ -12,8 +15,8 @@ export const pluginPathCommand: CommandHandler = async ({ swarm, output }) => {
   return exitCodes.done;
 };
 
-export const pluginInstallCommand: CommandHandler = async ({ swarm, output }) => {
-  const installed = await output.during("Installing the plugin", (onStep) => swarm.plugin().install(onStep));
+export const pluginInstallCommand: CommandHandler = async ({ project, output }) => {
+  const installed = await output.during("Installing the plugin", (onStep) => installPlugin(project, onStep));
   output.result(installed, () => [
     `Installed aimi ${installed.version} into Claude Code ${sanitizeText(installed.claude)}.`,
     "A new Claude Code session has the commands /aimi:plan-tasks, /aimi:swarm and /aimi:review.",
@@ -22,8 +25,8 @@ export const pluginInstallCommand: CommandHandler = async ({ swarm, output }) =>
   return exitCodes.done;
 };
 
-export const pluginValidateCommand: CommandHandler = async ({ swarm, output }) => {
-  const report = await swarm.plugin().validate();
+export const pluginValidateCommand: CommandHandler = async ({ project, output }) => {
+  const report = await validatePlugin(project);
   output.result(report, () => lines(report));
   output.next(
     isGood(report)

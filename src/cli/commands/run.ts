@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { SwarmError } from "../../errors/errors.ts";
-import type { CreatedTask, NewTaskChecks } from "../../tasks/make-task.ts";
+import { type CreatedTask, makeTask, type NewTaskChecks } from "../../tasks/make-task.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
 import { startCommand } from "./start.ts";
@@ -10,7 +10,7 @@ export const swarmRunCommand: CommandHandler = async (context, args, options) =>
   const words = variadicArgumentAt(args, 0);
   await refuseFile(words[0] ?? "");
   const { verify, branch } = options;
-  const made = await context.swarm.makeTask({
+  const made = await makeTask(context.project, {
     prompt: words.join(" "),
     branch: typeof branch === "string" ? branch : null,
     verify: verify === false ? [] : Array.isArray(verify) ? verify : null,

@@ -2,6 +2,14 @@ import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { execInSandbox } from "../../sandbox/command/exec-in-sandbox.ts";
+import { destroySandboxes } from "../../sandbox/destroy-sandboxes.ts";
+import { copySandboxFiles } from "../../sandbox/files/copy-sandbox-files.ts";
+import { listSandboxes } from "../../sandbox/list-sandboxes.ts";
+import { measureSandbox } from "../../sandbox/measure-sandbox.ts";
+import { readSandboxLogs } from "../../sandbox/task/read-sandbox-logs.ts";
+import { runTaskFile } from "../../sandbox/task/run-task-file.ts";
+import { upSandbox } from "../../sandbox/up-sandbox.ts";
 import { formatBytes, formatDuration } from "../../text/duration-and-size.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import {
@@ -19,10 +27,10 @@ import type { Output } from "../render/output.ts";
 import { suggestNextSandboxCommand } from "../render/suggest-sandbox-command.ts";
 import { alignTable } from "../render/table.ts";
 
-export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }, _args, options) => {
-  const sandboxes = await swarm.sandboxes();
+export const sandboxUpCommand: CommandHandler = async ({ project, output, signal }, _args, options) => {
   const { record, warnings } = await output.during("Creating a sandbox", (onStep) =>
-    sandboxes.up(
+    upSandbox(
+      project,
       {
         specFile: textOf(options, "spec"),
         allowed: [
@@ -53,10 +61,10 @@ export const sandboxUpCommand: CommandHandler = async ({ swarm, output, signal }
   return exitCodes.done;
 };
 
-export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+export const sandboxRunCommand: CommandHandler = async ({ project, output, signal }, args, options) =>
   withPassThroughExitCodes(output, async () => {
-    const sandboxes = await swarm.sandboxes();
-    const { record, summary, failure } = await sandboxes.run(
+    const { record, summary, failure } = await runTaskFile(
+      project,
       {
         file: argumentAt(args, 0),
         sandbox: textOf(options, "sandbox"),
@@ -93,27 +101,28 @@ export const sandboxRunCommand: CommandHandler = async ({ swarm, output, signal 
     return summary.exitCode ?? passThroughExitCodes.ours;
   });
 
-export const sandboxExecCommand: CommandHandler = async ({ swarm, output, signal }, args, options) =>
+export const sandboxExecCommand: CommandHandler = async ({ project, output, signal }, args, options) =>
   withPassThroughExitCodes(output, async () => {
     const command = variadicArgumentAt(args, 0);
     if (command.length === 0)
       throw new SwarmError("USAGE", {
         message: "swarm sandbox exec needs a command, for example `swarm sandbox exec ls -la`",
       });
-    const sandboxes = await swarm.sandboxes();
     const request = {
-      ...{ command, sandbox: textOf(options, "sandbox") },
+      command,
+      sandbox: textOf(options, "sandbox"),
       onOutput: (chunk: Parameters<Output["stream"]>[0]) => output.stream(chunk),
     };
     const { exitCode, stdout, stderr, durationMs } = options["interactive"]
-      ? await output.withInput((input) => sandboxes.exec({ ...request, input }, signal))
-      : await sandboxes.exec(request, signal);
+      ? await output.withInput((input) => execInSandbox(project, { ...request, input }, signal))
+      : await execInSandbox(project, request, signal);
     if (output.json) output.result({ exitCode, stdout, stderr, durationMs }, () => []);
     return exitCode;
   });
 
-export const sandboxCpCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
-  const copied = await (await swarm.sandboxes()).copy(
+export const sandboxCpCommand: CommandHandler = async ({ project, output, signal }, args) => {
+  const copied = await copySandboxFiles(
+    project,
     { from: argumentAt(args, 0), to: argumentAt(args, 1) },
     signal,
   );
@@ -121,16 +130,16 @@ export const sandboxCpCommand: CommandHandler = async ({ swarm, output, signal }
   return exitCodes.done;
 };
 
-export const sandboxLogsCommand: CommandHandler = async ({ swarm, output, signal }, args, options) => {
+export const sandboxLogsCommand: CommandHandler = async ({ project, output, signal }, args, options) => {
   const wanted = options["stdout"] || options["stderr"];
-  const sandboxes = await swarm.sandboxes();
-  const pieces = sandboxes.logs({ sandbox: nameAt(args), follow: options["follow"] === true }, signal);
-  for await (const chunk of pieces) if (!wanted || options[chunk.stream]) await output.stream(chunk);
+  const request = { sandbox: nameAt(args), follow: options["follow"] === true };
+  for await (const chunk of readSandboxLogs(project, request, signal))
+    if (!wanted || options[chunk.stream]) await output.stream(chunk);
   return exitCodes.done;
 };
 
-export const sandboxLsCommand: CommandHandler = async ({ swarm, output }, _args, options) => {
-  const { records, problems } = await (await swarm.sandboxes()).list();
+export const sandboxLsCommand: CommandHandler = async ({ project, output }, _args, options) => {
+  const { records, problems } = await listSandboxes(project);
   const shown = options["all"] ? records : records.filter(({ status }) => status !== "destroyed");
   for (const problem of problems) output.note(`! ${problem}`);
   output.result(shown, () =>
@@ -150,8 +159,8 @@ export const sandboxLsCommand: CommandHandler = async ({ swarm, output }, _args,
   return exitCodes.done;
 };
 
-export const sandboxStatsCommand: CommandHandler = async ({ swarm, output, signal }, args) => {
-  const measured = await (await swarm.sandboxes()).stats(nameAt(args), signal);
+export const sandboxStatsCommand: CommandHandler = async ({ project, output, signal }, args) => {
+  const measured = await measureSandbox(project, nameAt(args), signal);
   output.result(measured, () =>
     alignTable([
       ["cpu", `${measured.cpuPercent.toFixed(1)} %`],
@@ -164,10 +173,9 @@ export const sandboxStatsCommand: CommandHandler = async ({ swarm, output, signa
   return exitCodes.done;
 };
 
-export const sandboxDestroyCommand: CommandHandler = async ({ swarm, output }, args, { all, purge }) => {
-  const sandboxes = await swarm.sandboxes();
+export const sandboxDestroyCommand: CommandHandler = async ({ project, output }, args, { all, purge }) => {
   const destroyed = await output.during("Destroying", (onStep) =>
-    sandboxes.destroy({ sandbox: nameAt(args), all: all === true, purge: purge === true }, onStep),
+    destroySandboxes(project, { sandbox: nameAt(args), all: all === true, purge: purge === true }, onStep),
   );
   output.result(destroyed, () => destroyed.map(({ id }) => `sandbox ${id} destroyed`));
   if (destroyed.length === 0) output.note("This folder has no sandboxes.");

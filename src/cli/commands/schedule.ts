@@ -1,5 +1,11 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import {
+  installCrontabLine,
+  listCrontabLines,
+  planCrontabLine,
+  removeCrontabLines,
+} from "../../swarm/schedule/crontab-lines.ts";
 import { isWeekdayList, parseTimeOfDay } from "../../swarm/schedule/rules/cron-schedule.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { type CommandHandler, type CommandOptions, variadicArgumentAt } from "../flags/command.ts";
@@ -12,27 +18,33 @@ import { parseOwnerRequest } from "./start.ts";
 
 const maxLength = 1_000;
 
-export const scheduleInstallCommand: CommandHandler = async ({ swarm, output }, args, options) => {
+export const scheduleInstallCommand: CommandHandler = async ({ project, output }, args, options) => {
   const { yes, days = "*" } = options;
   const at = parseTimeOfDay(String(options["at"] ?? ""));
   if (at === null)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--at", value: String(options["at"] ?? ""), expected: "a time of day such as 23:00" },
+      name: "--at",
+      value: String(options["at"] ?? ""),
+      expected: "a time of day such as 23:00",
     });
   if (!isWeekdayList(String(days)))
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: "--days", value: String(days), expected: "days in cron's notation, such as mon-fri or 1,4" },
+      name: "--days",
+      value: String(days),
+      expected: "days in cron's notation, such as mon-fri or 1,4",
     });
-  const line = await swarm
-    .schedule()
-    .plan({ at, days: String(days), commandArguments: nightWords(options, variadicArgumentAt(args, 0)) });
+  const line = await planCrontabLine(project, {
+    at,
+    days: String(days),
+    commandArguments: nightWords(options, variadicArgumentAt(args, 0)),
+  });
   output.note("swarm will write this line to your crontab. It replaces any existing line of this project:");
   output.note(`  ${sanitizeText(line, maxLength)}`);
   if (yes !== true && !(await askForConfirmation(output, "Write this line?"))) {
     output.result({ line, written: false }, () => ["The crontab was not changed."]);
     return exitCodes.usage;
   }
-  const isNew = await swarm.schedule().install(line);
+  const isNew = await installCrontabLine(project, line);
   output.result({ line, written: isNew }, () => [
     isNew
       ? `Your crontab now starts the swarm at ${String(options["at"])}, provided that a cron daemon runs.`
@@ -42,8 +54,8 @@ export const scheduleInstallCommand: CommandHandler = async ({ swarm, output }, 
   return exitCodes.done;
 };
 
-export const scheduleListCommand: CommandHandler = async ({ swarm, output }) => {
-  const nights = await swarm.schedule().list();
+export const scheduleListCommand: CommandHandler = async ({ project, output }) => {
+  const nights = await listCrontabLines(project);
   output.result({ nights }, () =>
     nights.length === 0
       ? ["No swarm is scheduled."]
@@ -52,8 +64,8 @@ export const scheduleListCommand: CommandHandler = async ({ swarm, output }) => 
   return exitCodes.done;
 };
 
-export const scheduleRemoveCommand: CommandHandler = async ({ swarm, output }) => {
-  const removed = await swarm.schedule().remove();
+export const scheduleRemoveCommand: CommandHandler = async ({ project, output }) => {
+  const removed = await removeCrontabLines(project);
   output.result({ removed }, () =>
     removed.length === 0
       ? ["No swarm of this project is scheduled."]

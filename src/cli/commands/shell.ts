@@ -1,6 +1,9 @@
 import { SwarmError } from "../../errors/errors.ts";
+import { requireSwarmState } from "../../state/find-state.ts";
 import { findWorkerByArgument } from "../../state/rules/choose-workers.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
+import { openWorkerTerminal } from "../../swarm/worker/open-worker-terminal.ts";
+import { runCommandInWorker } from "../../swarm/worker/run-command-in-worker.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import {
   argumentAt,
@@ -21,7 +24,7 @@ interface Inside {
 
 export const shellCommand: CommandHandler = async (context, args) =>
   withPassThroughExitCodes(context.output, async () => {
-    const { swarm, output } = context;
+    const { project, output } = context;
     const words = variadicArgumentAt(args, 1);
     const command = words[0] === "--" ? words.slice(1) : words;
     const terminal = output.terminal();
@@ -30,7 +33,7 @@ export const shellCommand: CommandHandler = async (context, args) =>
         question: "which command should run in the sandbox?",
         flag: "`-- command` after the worker's name",
       });
-    const record = findWorkerByArgument(await swarm.watch().state(), argumentAt(args, 0));
+    const record = findWorkerByArgument(await requireSwarmState(project), argumentAt(args, 0));
     output.note(
       `${workerSlug(record)}: you share this sandbox with the agent and run as the agent's user. The agent can see your processes, and your processes end with the agent's turn.`,
     );
@@ -40,27 +43,35 @@ export const shellCommand: CommandHandler = async (context, args) =>
   });
 
 async function runInside(
-  { swarm, output, signal }: CommandContext,
+  { project, output, signal }: CommandContext,
   { record, command }: Inside,
 ): Promise<number> {
   const { exitCode, stdout, stderr, durationMs } = await output.withInput((input) =>
-    swarm.watch().runInside(record, { command, input, onOutput: (chunk) => output.stream(chunk) }, signal),
+    runCommandInWorker(
+      project,
+      record,
+      { command, input, onOutput: (chunk) => output.stream(chunk) },
+      signal,
+    ),
   );
   if (output.json) output.result({ exitCode, stdout, stderr, durationMs }, () => []);
   return exitCode;
 }
 
 async function openTerminal(
-  { swarm, signal }: CommandContext,
+  { project, signal }: CommandContext,
   { record, command }: Inside,
   terminal: UserTerminal,
 ): Promise<number> {
   const leaving = new AbortController();
   const until = AbortSignal.any([signal, leaving.signal]);
   const prompt = `${workerSlug(record)}:\\w$ `;
-  await using session = await swarm
-    .watch()
-    .openTerminal(record, { command, prompt, ...terminal.size() }, until);
+  await using session = await openWorkerTerminal(
+    project,
+    record,
+    { command, prompt, ...terminal.size() },
+    until,
+  );
   try {
     await terminal.connect(session, (error) => leaving.abort(error));
   } catch (error) {

@@ -1,10 +1,15 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import type { OwnerRequest, SwarmRunCallbacks } from "../../swarm/owner-request.ts";
+import { readRecordedStatus } from "../../swarm/read-swarm-status.ts";
+import { notifyUser } from "../../swarm/report/notify-user.ts";
 import type { NoticeReason } from "../../swarm/report/rules/notice.ts";
+import { resumeSwarm } from "../../swarm/resume.ts";
+import { retryWorkersOfSwarm } from "../../swarm/retry.ts";
+import { type StartSwarmRequest, type StartSwarmResult, startSwarm } from "../../swarm/start.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { chooseTasks, findNamedTaskFiles } from "../choose-tasks.ts";
-import type { OwnerRequest, StartSwarmRequest, StartSwarmResult } from "../composition.ts";
 import { createBackgroundOwnerCommand, startDetachedOwner } from "../detached-owner.ts";
 import {
   type CommandContext,
@@ -13,11 +18,16 @@ import {
   variadicArgumentAt,
 } from "../flags/command.ts";
 import { explainNothingToRun } from "../render/explain-nothing-to-run.ts";
-import { reportSwarmEnd, runWithProgress, type WorkerNeedingAttention } from "../run-with-progress.ts";
+import {
+  type ProgressOptions,
+  reportSwarmEnd,
+  showProgress,
+  type WorkerNeedingAttention,
+} from "../show-progress.ts";
 import { parseUnattendedOptions, type UnattendedOptions } from "../unattended-options.ts";
 
 export const startCommand: CommandHandler = async (context, args, options) => {
-  const { again, strict, all, append, force } = options;
+  const { again, strict, all, append, force, planned } = options;
   const night = parseUnattendedOptions(options, context.output);
   const named = findNamedTaskFiles(variadicArgumentAt(args, 0), options);
   if (all && named.length > 0)
@@ -27,34 +37,43 @@ export const startCommand: CommandHandler = async (context, args, options) => {
   if (!isNamed && files.length === 0) return exitCodes.done;
   const request: StartSwarmRequest = {
     ...parseOwnerRequest(options),
-    ...{
-      files,
-      again: again === true,
-      strict: strict === true,
-      append: append === true,
-      force: force === true,
-    },
+    files,
+    again: again === true,
+    strict: strict === true,
+    append: append === true,
+    force: force === true,
+    ...(Array.isArray(planned) && { planned }),
   };
   // A background owner cannot ask the user, so it gets the files that the user chose.
   const typed = isNamed ? context.words : ["start", ...files, ...context.words.slice(1)];
-  const isLeftToAnother = request.append && (await context.swarm.upkeep().recordedStatus())?.owner != null;
+  const isLeftToAnother = request.append && (await readRecordedStatus(context.project))?.owner != null;
   if (options["detach"] && !isLeftToAnother) return startDetachedOwner({ ...context, words: typed }, request);
-  return startSwarm(context, request, night);
+  return startAndReport(context, request, night);
 };
 
 /** Runs the requested task files as a swarm, and waits until it has ended. */
-async function startSwarm(
+async function startAndReport(
   context: CommandContext,
   request: StartSwarmRequest,
   night: UnattendedOptions,
 ): Promise<number> {
   const notifier = userNotifier(context, night);
-  const started = await runWithProgress(context, (report) => context.swarm.swarm().start(request, report), {
-    ...{ until: night.until, onNeeded: notifier.onNeeded },
-  });
+  const started = await withProgress(context, { until: night.until, onNeeded: notifier.onNeeded }, (report) =>
+    startSwarm(context.project, request, report),
+  );
   await notifier.sent();
   const exit = reportStarted(context, started);
   return started.kind === "carried out" ? endNight(context, night, exit) : exit;
+}
+
+/** Shows the progress of the swarm while `work` runs it. */
+async function withProgress<Result>(
+  context: CommandContext,
+  options: ProgressOptions,
+  work: (report: SwarmRunCallbacks) => Promise<Result>,
+): Promise<Result> {
+  await using progress = await showProgress(context, options);
+  return await work(progress.callbacks);
 }
 
 /**
@@ -66,24 +85,24 @@ async function endNight(
   { thenMerge, notify }: UnattendedOptions,
   exit: number,
 ): Promise<number> {
-  const { signal, swarm, output } = context;
+  const { signal } = context;
   let last = exit;
   if (thenMerge && !signal.aborted) {
     const { mergeCommand } = await import("./merge.ts");
     const merged = await mergeCommand(context, [], {});
     if (exit === exitCodes.done) last = merged;
   }
-  if (notify !== null) await notifyUser({ swarm, output }, notify, { exit: last });
+  if (notify !== null) await notifyOrNote(context, notify, { exit: last });
   return last;
 }
 
 /** Runs the command of the flag `--notify`. If the command fails, prints a note. */
-async function notifyUser(
-  { swarm, output }: Pick<CommandContext, "swarm" | "output">,
+async function notifyOrNote(
+  { project, output }: Pick<CommandContext, "project" | "output">,
   notify: string,
   occasion: NoticeReason,
 ): Promise<void> {
-  const failure = await swarm.watch().notify(notify, occasion);
+  const failure = await notifyUser(project, notify, occasion);
   if (failure !== null) output.note(sanitizeText(`--notify failed: ${failure}`, 500));
 }
 
@@ -97,7 +116,7 @@ function userNotifier(context: CommandContext, { notify }: UnattendedOptions): N
   let sending = Promise.resolve();
   return {
     onNeeded(needed) {
-      if (notify !== null) sending = sending.then(() => notifyUser(context, notify, needed));
+      if (notify !== null) sending = sending.then(() => notifyOrNote(context, notify, needed));
     },
     sent: () => sending,
   };
@@ -131,9 +150,9 @@ export const resumeCommand: CommandHandler = async (context, _args, options) => 
   const night = parseUnattendedOptions(options, context.output);
   if (options["detach"]) return startDetachedOwner(context, null);
   const notifier = userNotifier(context, night);
-  const state = await runWithProgress(context, (report) => context.swarm.swarm().resume(request, report), {
-    ...{ until: night.until, onNeeded: notifier.onNeeded },
-  });
+  const state = await withProgress(context, { until: night.until, onNeeded: notifier.onNeeded }, (report) =>
+    resumeSwarm(context.project, request, report),
+  );
   await notifier.sent();
   return endNight(context, night, reportSwarmEnd(context, state));
 };
@@ -141,11 +160,12 @@ export const resumeCommand: CommandHandler = async (context, _args, options) => 
 export const retryCommand: CommandHandler = async (context, args, options) => {
   const { onto } = options;
   const request = {
-    ...{ ...parseOwnerRequest(options), workers: variadicArgumentAt(args, 0) },
+    ...parseOwnerRequest(options),
+    workers: variadicArgumentAt(args, 0),
     ...(onto !== undefined && { onto: String(onto) }),
   };
-  const { kind, state } = await runWithProgress(context, (report) =>
-    context.swarm.swarm().retry(request, report),
+  const { kind, state } = await withProgress(context, { until: null }, (report) =>
+    retryWorkersOfSwarm(context.project, request, report),
   );
   if (kind === "carried out") return reportSwarmEnd(context, state);
   context.output.result({ swarm: state }, () => [

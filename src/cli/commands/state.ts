@@ -2,6 +2,15 @@ import type { StoryProgress } from "../../contract/swarm-state.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
 import { findBranchProblem } from "../../git/rules/branch-name.ts";
+import {
+  addWorkerRecord,
+  initState,
+  removeEndedWorkerRecords,
+  removeWorkerRecord,
+  updateWorkerRecord,
+} from "../../state/change-state.ts";
+import { checkSwarmState, requireSwarmState } from "../../state/find-state.ts";
+import { repairSwarmState } from "../../state/repair-swarm-state.ts";
 import { type ContainerStatus, containerStatuses } from "../../state/rules/container-status.ts";
 import type { RecordChange } from "../../state/rules/swarm-state.ts";
 import { formatCount } from "../../text/format-count.ts";
@@ -10,13 +19,13 @@ import { argumentAt, type CommandHandler, type CommandOptions } from "../flags/c
 import { describeRecordCorrection } from "../render/describe-correction.ts";
 import { toJson } from "../render/to-json.ts";
 
-export const stateInitCommand: CommandHandler = async ({ swarm, output }, _args, { force }) => {
-  const state = await swarm.initState({ force: force === true });
+export const stateInitCommand: CommandHandler = async ({ project, output }, _args, { force }) => {
+  const state = await initState(project, { force: force === true });
   output.result(state, () => [`swarm ${state.swarmId}`]);
   return exitCodes.done;
 };
 
-export const stateAddCommand: CommandHandler = async ({ swarm, output }, args) => {
+export const stateAddCommand: CommandHandler = async ({ project, output }, args) => {
   const [id, containerName, taskFilePath, branchName] = [0, 1, 2, 3].map((index) =>
     argumentAt(args, index),
   ) as [string, string, string, string];
@@ -31,48 +40,46 @@ export const stateAddCommand: CommandHandler = async ({ swarm, output }, args) =
       value: branchName,
       expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
     });
-  const record = await swarm.addContainer({ containerName, containerId, taskFilePath, branchName });
+  const record = await addWorkerRecord(project, { containerName, containerId, taskFilePath, branchName });
   output.result(record, () => [`${record.containerName}\t${record.status}`]);
   return exitCodes.done;
 };
 
-export const stateUpdateCommand: CommandHandler = async ({ swarm, output }, args, options) => {
-  const record = await swarm.updateContainer(argumentAt(args, 0), changeFrom(options));
+export const stateUpdateCommand: CommandHandler = async ({ project, output }, args, options) => {
+  const record = await updateWorkerRecord(project, argumentAt(args, 0), changeFrom(options));
   output.result(record, () => [`${record.containerName}\t${record.status}`]);
   return exitCodes.done;
 };
 
-export const stateRemoveCommand: CommandHandler = async ({ swarm, output }, args) => {
+export const stateRemoveCommand: CommandHandler = async ({ project, output }, args) => {
   const name = argumentAt(args, 0);
-  await swarm.removeContainer(name);
+  await removeWorkerRecord(project, name);
   output.result({ removed: 1 }, () => [`removed ${sanitizeText(name)}`]);
   return exitCodes.done;
 };
 
-export const stateStatusCommand: CommandHandler = async ({ swarm, output }) => {
-  const state = await swarm.findState();
-  if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+export const stateStatusCommand: CommandHandler = async ({ project, output }) => {
+  const state = await requireSwarmState(project);
   output.result(state, () => [toJson(state)]);
   return exitCodes.done;
 };
 
-export const stateListCommand: CommandHandler = async ({ swarm, output }) => {
-  const state = await swarm.findState();
-  if (!state) throw new SwarmError("STATE_MISSING", { file: ".aimi/swarm-state.json" });
+export const stateListCommand: CommandHandler = async ({ project, output }) => {
+  const state = await requireSwarmState(project);
   const rows = state.containers.map(({ containerName, status: now }) => ({ containerName, status: now }));
   output.result(rows, () => rows.map((row) => `${row.containerName}\t${row.status}`));
   return exitCodes.done;
 };
 
-export const stateCleanupCommand: CommandHandler = async ({ swarm, output }) => {
-  const removed = await swarm.cleanupState();
+export const stateCleanupCommand: CommandHandler = async ({ project, output }) => {
+  const removed = await removeEndedWorkerRecords(project);
   // Prints JSON even without `--json`, because users' scripts rely on the format.
   output.result({ removed }, () => [JSON.stringify({ removed })]);
   return exitCodes.done;
 };
 
-export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
-  const { state, reconciled, corrections, orphans: strays } = await swarm.checkState();
+export const stateCheckCommand: CommandHandler = async ({ project, output }) => {
+  const { state, reconciled, corrections, orphans: strays } = await checkSwarmState(project);
   const orphans = strays.map(({ name }) => name);
   output.result({ swarmId: state?.swarmId ?? null, reconciled, corrections, orphans }, () => [
     state
@@ -91,9 +98,10 @@ export const stateCheckCommand: CommandHandler = async ({ swarm, output }) => {
   return agrees ? exitCodes.done : exitCodes.conflict;
 };
 
-export const stateRepairCommand: CommandHandler = async ({ swarm, output }, _args, { moved, copied }) => {
+export const stateRepairCommand: CommandHandler = async ({ project, output }, _args, { moved, copied }) => {
   if (moved && copied) throw new SwarmError("USAGE", { message: "--moved and --copied exclude each other" });
-  const { result, reconciled, adopted, corrected, state } = await swarm.repairState(
+  const { result, reconciled, adopted, corrected, state } = await repairSwarmState(
+    project,
     moved ? "moved" : copied ? "copied" : null,
   );
   output.result({ result, reconciled, adopted, corrected, swarmId: state.swarmId }, () => [

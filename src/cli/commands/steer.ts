@@ -1,4 +1,5 @@
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { steerSwarm } from "../../swarm/steer.ts";
 import type { SteeringCommand } from "../../swarm/steer-unowned.ts";
 import { type CommandHandler, variadicArgumentAt } from "../flags/command.ts";
 import { workerResultLines } from "../render/result-lines.ts";
@@ -8,9 +9,9 @@ import { workerResultLines } from "../render/result-lines.ts";
  * command to the swarm's owner; without an owner, it applies the command itself.
  */
 function steering(command: SteeringCommand, next: string): CommandHandler {
-  return async ({ swarm, output, signal }, args) => {
+  return async ({ project, output, signal }, args) => {
     const { by, state } = await output.during(`Applying the command ${command}`, () =>
-      swarm.swarm().steer(command, variadicArgumentAt(args, 0), signal),
+      steerSwarm(project, command, variadicArgumentAt(args, 0), signal),
     );
     output.result({ swarm: state }, () =>
       by === "none" ? ["All of these workers have ended already."] : workerResultLines(state),

@@ -1,12 +1,14 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { exitCodes } from "../../errors/exit-codes.ts";
+import { requireSwarmState } from "../../state/find-state.ts";
+import { summarizeState } from "../../swarm/report/summarize-state.ts";
 import type { CommandHandler } from "../flags/command.ts";
 import { summaryLines } from "../render/summary-lines.ts";
 
-export const summaryCommand: CommandHandler = async ({ swarm, output }, _args, { markdown, html }) => {
+export const summaryCommand: CommandHandler = async ({ project, output }, _args, { markdown, html }) => {
   if ([markdown, html, output.json].filter(Boolean).length > 1)
     throw new SwarmError("USAGE", { message: "--markdown, --html and --json exclude each other" });
-  const found = await swarm.watch().summary();
+  const found = await summarizeState(project, await requireSwarmState(project));
   const page = markdown
     ? (await import("../../swarm/report/rules/summary-markdown.ts")).summaryMarkdown(found)
     : html

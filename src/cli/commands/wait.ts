@@ -1,8 +1,9 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { type ExitCode, exitCodes } from "../../errors/exit-codes.ts";
+import { requireSwarmState } from "../../state/find-state.ts";
 import { findWorkersByArguments } from "../../state/rules/choose-workers.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
-import type { WaitResult } from "../../swarm/wait-for-workers.ts";
+import { type WaitResult, waitForWorkers } from "../../swarm/wait-for-workers.ts";
 import { parseDurationMs } from "../../text/duration-and-size.ts";
 import { formatCount } from "../../text/format-count.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
@@ -14,15 +15,14 @@ import { exitCodeAndNextCommand } from "../render/swarm-outcome.ts";
 
 const maxMs = 24 * 86_400_000;
 
-export const waitCommand: CommandHandler = async ({ swarm, output, signal }, args, { timeout }) => {
+export const waitCommand: CommandHandler = async ({ project, output, signal }, args, { timeout }) => {
   const timeoutMs = timeoutIn(timeout);
   const words = variadicArgumentAt(args, 0);
-  const watch = swarm.watch();
-  const state = await watch.state();
+  const state = await requireSwarmState(project);
   const slugs = words.length === 0 ? null : findWorkersByArguments(state, words).map(workerSlug);
   const count = slugs?.length ?? state.containers.length;
   const waited = await output.during(`Waiting for ${formatCount(count, "worker")}`, (onStep) =>
-    watch.wait({ slugs, timeoutMs, onEnded: (record) => onStep(describeEnd(record)) }, signal),
+    waitForWorkers(project, { slugs, timeoutMs, onEnded: (record) => onStep(describeEnd(record)) }, signal),
   );
   const { state: now, workers } = waited;
   output.result({ swarm: now }, () => workerResultLines({ ...now, containers: workers }));

@@ -1,14 +1,14 @@
+import type { Project } from "../../project/project.ts";
 import type { SettingsFile } from "../../settings/rules/settings.ts";
-import type { CommandOperations } from "../composition.ts";
 import type { Output } from "../render/output.ts";
 
 /** The headings of the command groups in swarm's help, in the order of the help. */
 export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
 export type CommandGroup = (typeof commandGroups)[number];
 
-/** What a command receives when it runs: the operations that it can call, its output and its arguments. */
+/** What a command receives when it runs: the project that it works on, its output and its arguments. */
 export interface CommandContext {
-  readonly swarm: CommandOperations;
+  readonly project: Project;
   readonly output: Output;
   readonly signal: AbortSignal;
   /** Sets what the second Ctrl-C does. By default, it ends the process at once. */

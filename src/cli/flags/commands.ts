@@ -366,6 +366,7 @@ export const commands: readonly Command[] = [
       ...startRequestFlags,
       ...unattendedFlags,
       ["--swarm-id <id>", ""],
+      ["--planned <file=sha256>", "", "many"],
       ...ownerFlags,
       ...deprecatedStartFlags,
     ],

@@ -4,8 +4,8 @@ import {
   currentRecordCorrections,
   type SwarmStatus,
 } from "../../state/rules/swarm-status.ts";
+import type { RecordedStatus } from "../../swarm/read-swarm-status.ts";
 import { truncateToWidth } from "../board/text-width.ts";
-import type { StatusAndCleanupOperations } from "../composition.ts";
 import type { CommandContext } from "../flags/command.ts";
 import type { LiveResult, Output } from "./output.ts";
 import {
@@ -24,20 +24,31 @@ const tickMs = 1_000;
 
 type Watched = SwarmStatus | null;
 
+/** The swarm whose status to show. */
+export interface WatchedSwarm {
+  readonly dependsOn: StatusLinesInput["dependsOn"];
+  /** Compares the records with the engine's containers, and returns the status. */
+  readonly status: () => Promise<Watched>;
+  /** Returns the part of the status that is recorded. */
+  readonly recordedStatus: () => Promise<RecordedStatus | null>;
+  /** Calls `onChange` whenever the swarm's state may have changed, until the signal aborts. */
+  readonly watchState: (onChange: () => void, signal: AbortSignal) => void;
+}
+
 /**
  * Shows the swarm's status until every worker has completed or failed and no owner runs. Reads the state file
  * after each change, and queries the container engine every few seconds.
  */
 export async function watchStatus(
   { output, signal }: Pick<CommandContext, "output" | "signal">,
-  upkeep: StatusAndCleanupOperations,
+  swarm: WatchedSwarm,
 ): Promise<Watched> {
-  const dependsOn = await upkeep.taskDependencies();
+  const { dependsOn } = swarm;
   const live = await output.live();
-  if (!live) return watch(upkeep, printer(output, dependsOn), signal);
+  if (!live) return watch(swarm, printer(output, dependsOn), signal);
   let last: Watched = null;
   try {
-    last = await watch(upkeep, drawer(live, dependsOn), signal);
+    last = await watch(swarm, drawer(live, dependsOn), signal);
   } finally {
     await live.end();
   }
@@ -46,11 +57,11 @@ export async function watchStatus(
   return last;
 }
 
-async function watch(upkeep: StatusAndCleanupOperations, show: Show, signal: AbortSignal): Promise<Watched> {
+async function watch(swarm: WatchedSwarm, show: Show, signal: AbortSignal): Promise<Watched> {
   const ending = new AbortController();
   try {
-    const changes = await watchChanges(upkeep, AbortSignal.any([signal, ending.signal]));
-    let status = await upkeep.status();
+    const changes = watchChanges(swarm, AbortSignal.any([signal, ending.signal]));
+    let status = await swarm.status();
     let reconciledAt = performance.now();
     for (;;) {
       show(status);
@@ -63,9 +74,9 @@ async function watch(upkeep: StatusAndCleanupOperations, show: Show, signal: Abo
       const hasChanged = await changes.within(tickMs);
       if (signal.aborted) return status;
       if (performance.now() - reconciledAt >= reconcileEveryMs) {
-        status = await upkeep.status();
+        status = await swarm.status();
         reconciledAt = performance.now();
-      } else if (hasChanged) status = withRecorded(status, await upkeep.recordedStatus());
+      } else if (hasChanged) status = withRecorded(status, await swarm.recordedStatus());
     }
   } finally {
     ending.abort();
@@ -76,10 +87,7 @@ async function watch(upkeep: StatusAndCleanupOperations, show: Show, signal: Abo
  * Returns the last status, updated with the state file's new content. Drops corrections of records that have
  * changed since.
  */
-function withRecorded(
-  last: SwarmStatus,
-  now: Awaited<ReturnType<StatusAndCleanupOperations["recordedStatus"]>>,
-): Watched {
+function withRecorded(last: SwarmStatus, now: RecordedStatus | null): Watched {
   return now && { ...last, ...now, corrections: currentRecordCorrections(now.swarm, last.corrections) };
 }
 
@@ -87,13 +95,13 @@ function withRecorded(
  * Watches the swarm's state for changes. The function `within` of the result combines all changes since its
  * last call into one.
  */
-async function watchChanges(
-  upkeep: StatusAndCleanupOperations,
+function watchChanges(
+  { watchState }: WatchedSwarm,
   signal: AbortSignal,
-): Promise<{ within: (ms: number) => Promise<boolean> }> {
+): { within: (ms: number) => Promise<boolean> } {
   let changed = Promise.withResolvers<boolean>();
   signal.addEventListener("abort", () => changed.resolve(true), { once: true });
-  await upkeep.watchState(() => changed.resolve(true), signal);
+  watchState(() => changed.resolve(true), signal);
   return {
     /**
      * Resolves with true as soon as the state has changed since the last call, or with false after `ms`

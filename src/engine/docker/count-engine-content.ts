@@ -1,11 +1,12 @@
 import { SwarmError } from "../../errors/errors.ts";
+import type { EngineContent } from "../engines.ts";
 import { callEngine } from "./engine-http.ts";
 
 /** Counts all containers and all volumes of an engine, including those that other programs created. */
 export async function countContainersAndVolumes(
   endpoint: string,
   signal?: AbortSignal,
-): Promise<{ readonly containers: number; readonly volumes: number }> {
+): Promise<EngineContent> {
   const ask = async (path: string): Promise<unknown> => {
     const { status, body } = await callEngine(endpoint, { path, signal });
     if (status === 200) return JSON.parse(body);

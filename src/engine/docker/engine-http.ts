@@ -21,6 +21,14 @@ export interface EngineAnswer {
 
 const maxAnswerLength = 64 * 1024 * 1024;
 
+/** Returns whether an engine answers at an endpoint within two seconds. */
+export async function answersPing(endpoint: string): Promise<boolean> {
+  return callEngine(endpoint, { path: "/_ping", timeoutMs: 2_000 }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
 /**
  * Sends a request to the engine at the given endpoint. If no engine answers, rejects with the operating
  * system's error, such as ECONNREFUSED.

@@ -6,7 +6,7 @@ import { SwarmError } from "../../errors/errors.ts";
 import { runCommand } from "../command/run-command.ts";
 import type { ProjectSandboxDeps } from "../project-sandboxes.ts";
 import { parseSandboxPath } from "../rules/sandbox-path.ts";
-import { ensureSandboxRuns, findSandbox } from "../running-sandbox.ts";
+import { findRunningSandbox } from "../running-sandbox.ts";
 import { listArchiveEntries } from "./list-archive-entries.ts";
 import { copyFilesIntoSandbox, copyPathOutOfSandbox } from "./sandbox-files.ts";
 
@@ -33,11 +33,7 @@ export async function copyBetweenHostAndSandbox(
     });
   if (source) {
     const place = await resolveLocal(folder, to);
-    const { containers, containerId } = await ensureSandboxRuns(
-      deps,
-      await findSandbox(deps, source.sandbox),
-      signal,
-    );
+    const { containers, containerId } = await findRunningSandbox(deps, source.sandbox, signal);
     const path = resolveContainerPath("/work", source.path, { absolute: source.path.startsWith("/") });
     const into = await freePath(place, basename(path));
     await copyPathOutOfSandbox(containers, { id: containerId, path, into, leaveOut: false }, signal);
@@ -46,7 +42,7 @@ export async function copyBetweenHostAndSandbox(
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
   const here = await resolveLocal(folder, from);
   const found = await listArchiveEntries(here);
-  const { containers, containerId } = await ensureSandboxRuns(deps, await findSandbox(deps, sandbox), signal);
+  const { containers, containerId } = await findRunningSandbox(deps, sandbox, signal);
   const there = resolveContainerPath("/work", path, { absolute: path.startsWith("/") });
   // Chooses the target as `cp` does: if the path is an existing folder, the copy goes into the folder; else
   // the path is the copy's new name.

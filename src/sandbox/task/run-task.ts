@@ -109,7 +109,7 @@ async function holdSandbox(
   signal?: AbortSignal,
 ): Promise<HeldLock> {
   try {
-    return await (await folders.lockOf(id)).acquire(1_000, signal);
+    return await folders.lockOf(id).acquire(1_000, signal);
   } catch (error) {
     if (!(error instanceof SwarmError) || error.code !== "LOCK_TIMEOUT") throw error;
     const { holder } = error.details as { holder: string };

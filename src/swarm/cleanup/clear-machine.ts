@@ -1,20 +1,15 @@
 import type { KeptThing, RemovedThing } from "../../contract/cleanup.ts";
-import type { PrivateEngine } from "../../engine/private-engine.ts";
+import type { EngineContent, Engines } from "../../engine/engines.ts";
+import type { ImageOperations } from "../../images/image-operations.ts";
+import type { Host } from "../../machine/host.ts";
 import { formatCount } from "../../text/format-count.ts";
-import type { StateFolder } from "./swarm-files-port.ts";
+import { openStateFolder } from "./state-folder.ts";
 
-export interface ClearMachineDeps {
-  /**
-   * Removes the images that swarm built for this project, and returns their names. With `dryRun`, only
-   * returns the names.
-   */
-  readonly pruneImages: (dryRun: boolean) => Promise<readonly string[]>;
-  readonly privateEngine: PrivateEngine;
-  /** Counts the containers and volumes of all projects on the engine at the given endpoint. */
-  readonly contentOf: (
-    endpoint: string,
-  ) => Promise<{ readonly containers: number; readonly volumes: number }>;
-  readonly stateFolder: StateFolder;
+/** The parts of a project from which a cleanup of the machine removes things. */
+export interface MachineAccess {
+  readonly engines: Pick<Engines, "private" | "countContent">;
+  readonly host: Pick<Host, "folders">;
+  images(): Promise<Pick<ImageOperations, "prune">>;
 }
 
 export interface ClearMachineRequest {
@@ -24,10 +19,9 @@ export interface ClearMachineRequest {
    * `dryRun`. They are subtracted from the engine's content, which still includes them. Zero without
    * `dryRun`.
    */
-  readonly removedBefore: {
+  readonly removedBefore: EngineContent & {
+    /** The endpoint of the engine that the previous step cleaned up; null if there is no engine. */
     readonly endpoint: string | null;
-    readonly containers: number;
-    readonly volumes: number;
   };
 }
 
@@ -41,18 +35,20 @@ export interface ClearMachineResult {
  * there, and then the user's state folder. It is idempotent, so a second run finishes an interrupted one.
  */
 export async function clearMachine(
-  deps: ClearMachineDeps,
-  { dryRun, removedBefore }: ClearMachineRequest,
+  project: MachineAccess,
+  request: ClearMachineRequest,
   onStep: (step: string) => void,
+  signal: AbortSignal,
 ): Promise<ClearMachineResult> {
-  const removed: RemovedThing[] = [];
+  const { dryRun } = request;
   const kept: KeptThing[] = [];
-  const { privateEngine, stateFolder } = deps;
-  for (const name of await deps.pruneImages(dryRun)) removed.push(thing("image", name));
+  const privateEngine = await project.engines.private();
+  const stateFolder = openStateFolder(project.host.folders.state);
+  const removed = await pruneImages(project, request, signal);
 
   if (await stateFolder.hasEngine()) {
     const { endpoint } = await privateEngine.status();
-    const why = await whyEngineStays(deps, { dryRun, removedBefore }, onStep);
+    const why = await whyEngineStays(project, request, onStep, signal);
     if (why === null) {
       removed.push(thing("engine", endpoint));
       if (!dryRun) await privateEngine.stop({ onStep });
@@ -73,21 +69,34 @@ export async function clearMachine(
   return { removed: [...removed, folder], kept };
 }
 
+/** Removes the images that swarm built for this project, and returns them. With `dryRun`, only returns them. */
+async function pruneImages(
+  { images }: MachineAccess,
+  { dryRun, removedBefore }: ClearMachineRequest,
+  signal: AbortSignal,
+): Promise<RemovedThing[]> {
+  if (removedBefore.endpoint === null) return [];
+  const pruned = await (await images()).prune({ all: false, own: true, dryRun }, signal);
+  return pruned.map(({ id, tags }) => thing("image", tags.join(" ") || id));
+}
+
 /**
  * Returns why swarm's private engine must stay, or null if it has no containers and volumes. Other projects
  * of the user may have work there.
  */
 async function whyEngineStays(
-  { privateEngine, contentOf }: ClearMachineDeps,
+  { engines }: MachineAccess,
   { dryRun, removedBefore }: ClearMachineRequest,
   onStep: (step: string) => void,
+  signal: AbortSignal,
 ): Promise<string | null> {
+  const privateEngine = await engines.private();
   let { state, endpoint } = await privateEngine.status();
   if (state === "stopped" && !dryRun)
     ({ state, endpoint } = await privateEngine.start({ mayInstall: false, reset: false, onStep }));
   if (state !== "running")
     return "the private engine is not running, so its containers and volumes are unknown";
-  const content = await contentOf(endpoint);
+  const content = await engines.countContent(endpoint, signal);
   const isSame = removedBefore.endpoint === endpoint;
   const containers = content.containers - (isSame ? removedBefore.containers : 0);
   const volumes = content.volumes - (isSame ? removedBefore.volumes : 0);

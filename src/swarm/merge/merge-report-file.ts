@@ -4,6 +4,7 @@ import writeFileAtomic from "write-file-atomic";
 import type { MergeReport } from "../../contract/merge.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import { findSchemaViolations } from "../../schema/find-violations.ts";
 
 /**
  * The file with the report of the last merge of a swarm's results. If the file is lost, the next merge
@@ -14,10 +15,7 @@ export interface MergeReportFile {
   write(report: MergeReport): Promise<void>;
 }
 
-export function openMergeReportFile(
-  root: string,
-  isMergeReport: (value: unknown) => Promise<boolean>,
-): MergeReportFile {
+export function openMergeReportFile(root: string): MergeReportFile {
   const fileOf = (swarmId: string): string => join(root, ".aimi", "swarms", swarmId, "merge.json");
   return {
     /** Reads the report of the swarm's last merge; returns null if the file is missing or invalid. */
@@ -41,4 +39,9 @@ export function openMergeReportFile(
       await writeFileAtomic(file, `${JSON.stringify(report, null, 2)}\n`);
     },
   };
+}
+
+/** Whether a value is a valid merge report, as `swarm merge --json` prints it. */
+async function isMergeReport(value: unknown): Promise<boolean> {
+  return (await findSchemaViolations("merge", value)).length === 0;
 }

@@ -5,6 +5,7 @@ import type { ProofReport, RanCheck } from "../../contract/proof.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { isCommitId } from "../../git/rules/commit-id.ts";
 import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import { findSchemaViolations } from "../../schema/find-violations.ts";
 
 /**
  * Stores the results of the checks that swarm runs in fresh sandboxes on the workers' results. If a stored
@@ -26,10 +27,13 @@ interface RanBefore {
   readonly ran: readonly RanCheck[];
 }
 
-export function proofFiles(
-  { root, swarmId }: { readonly root: string; readonly swarmId: string },
-  isProof: (value: unknown) => Promise<boolean>,
-): ProofFiles {
+export function proofFiles({
+  root,
+  swarmId,
+}: {
+  readonly root: string;
+  readonly swarmId: string;
+}): ProofFiles {
   const folder = join(root, ".aimi", "swarms", swarmId);
   const proofOf = (slug: string): string => join(folder, slug, "proof.json");
   const beforeOf = (base: string): string => {
@@ -40,7 +44,7 @@ export function proofFiles(
   return {
     async findProof(slug) {
       const value = await read(proofOf(slug));
-      return value !== null && (await isProof(value)) ? (value as ProofReport) : null;
+      return value !== null && (await isProofReport(value)) ? (value as ProofReport) : null;
     },
     storeProof: (proof) => write(proofOf(proof.worker), proof),
     async findBaseChecks(base, commands) {
@@ -96,4 +100,12 @@ function isRan(value: unknown): value is RanCheck {
     typeof output === "string" &&
     Number.isInteger(durationMs)
   );
+}
+
+/**
+ * Whether a value is a valid proof report. Swarm writes this report after it has checked a worker's result in
+ * new sandboxes.
+ */
+async function isProofReport(value: unknown): Promise<boolean> {
+  return (await findSchemaViolations("proof", value)).length === 0;
 }

@@ -1,17 +1,10 @@
 import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts";
 import type { Containers } from "../../engine/containers.ts";
-import { type ContainerEngine, labels } from "../../engine/engine.ts";
+import { labels } from "../../engine/engine.ts";
+import type { Engines } from "../../engine/engines.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { refuseOtherEngine } from "../../state/compare-state-with-engine.ts";
 import { workerSlug } from "../../text/slugs.ts";
-
-export interface FindRunningContainerDeps {
-  /**
-   * Returns the engine at the given endpoint, without checking that the engine answers. If the endpoint is
-   * null, returns the first engine that answers, or null if none does.
-   */
-  readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-}
 
 export interface RunningWorkerContainer {
   readonly containers: Containers;
@@ -23,7 +16,7 @@ export interface RunningWorkerContainer {
  * CONTAINER_NOT_RUNNING, with advice for the user, if the container does not run.
  */
 export async function findRunningContainer(
-  { findEngine }: FindRunningContainerDeps,
+  engines: Pick<Engines, "recorded">,
   state: SwarmState,
   record: ContainerRecord,
   signal: AbortSignal,
@@ -39,7 +32,7 @@ export async function findRunningContainer(
   };
   if (state.engine === null) return refuse("not created yet");
   const { endpoint } = state.engine;
-  const engine = await findEngine(endpoint);
+  const engine = await engines.recorded(endpoint);
   if (engine === null) throw new SwarmError("ENGINE_UNREACHABLE", { tried: [endpoint] });
   await refuseOtherEngine(state, engine);
   const { containers } = await engine.open(signal);

@@ -1,8 +1,11 @@
 import { basename } from "node:path";
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import type { TaskFile } from "../../contract/tasks.ts";
+import type { Project } from "../../project/project.ts";
+import { readAcceptedTask } from "../../tasks/load-tasks.ts";
 import type { LoadedTask, WorkerTask } from "../../tasks/rules/plan.ts";
 import { workerSlug } from "../../text/slugs.ts";
+import { taskRequestsOf } from "./swarm-settings.ts";
 import type { WorkerChannel } from "./worker-channel-port.ts";
 
 export interface FindWorkerTaskDeps extends Pick<WorkerChannel, "findRequest"> {
@@ -37,4 +40,15 @@ async function findNewestRequest(
 ): Promise<TaskFile | null> {
   const request = await findRequest({ slug: workerSlug(record), attempt });
   return (request?.taskFile as unknown as TaskFile | undefined) ?? null;
+}
+
+/** Returns the task of a worker from the project's task files and stored requests, as `findWorkerTask` does. */
+export async function findTaskOfWorker(
+  project: Pick<Project, "repository" | "tasks">,
+  swarmId: string,
+  record: ContainerRecord,
+): Promise<WorkerTask | null> {
+  const { findRequest } = await taskRequestsOf(project, swarmId);
+  const folder = await project.tasks.folder();
+  return findWorkerTask({ findRequest, loadTask: (path) => readAcceptedTask(folder, path) }, record);
 }

@@ -1,9 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { parseSandboxRecord } from "../../../src/app/read-document.ts";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { parseSandboxRecord } from "../../../src/sandbox/parse-sandbox-record.ts";
 import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
 import { openSandboxFolders } from "../../../src/sandbox/sandbox-folders.ts";
 import { type Finished, swarm } from "../../fakes/cli/swarm-command.ts";
@@ -38,8 +38,8 @@ function recordOf(engine: string, container: string): SandboxRecord {
 
 function foldersOf(folder: string, stateFolder: string): ReturnType<typeof openSandboxFolders> {
   return openSandboxFolders({
-    ...{ root: folder, folder, parseRecord: parseSandboxRecord, clock: () => new Date(0) },
-    ...{ lockAt: async (lock) => kernelLock(lock, "test"), seal: createRecordSeal(stateFolder) },
+    ...{ root: folder, folder, clock: () => new Date(0) },
+    ...{ lockAt: (lock) => kernelLock(lock, "test"), seal: createRecordSeal(stateFolder) },
   });
 }
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
-import { parseState } from "../../../src/app/read-document.ts";
+import { parseState } from "../../../src/state/parse-state.ts";
 import {
   findPendingCommands,
   stateWithOwnerCommand,

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parseProbe } from "../../../src/app/read-document.ts";
 import { dockerEngine } from "../../../src/engine/docker/docker-engine.ts";
 import { ensureProbeImage } from "../../../src/engine/docker/probe/probe-image.ts";
 import { labels } from "../../../src/engine/engine.ts";
@@ -32,7 +31,7 @@ describe("the Docker engine", () => {
 
   containerEngineSuite(async () => {
     const docker = dockerAt(endpoint);
-    const deps = { adapterFile, parseProbe, hostFunctions: () => engineHelp(endpoint) };
+    const deps = { adapterFile, hostFunctions: () => engineHelp(endpoint) };
     return {
       engine: dockerEngine(endpoint, deps),
       silent: dockerEngine(`unix://${folder}/nobody.sock`, deps),

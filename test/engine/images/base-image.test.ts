@@ -3,8 +3,8 @@ import { chmodSync, existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, inject, vi } from "vitest";
-import { parseProbe } from "../../../src/app/read-document.ts";
 import { type ContainerEngine, labels } from "../../../src/engine/engine.ts";
+import { parseProbe } from "../../../src/engine/parse-probe.ts";
 import {
   baseImage,
   debianRelease,

@@ -302,7 +302,7 @@ test("a sandbox belongs to its task until the end of the task is written down", 
   const watched = {
     ...deps.folders,
     async writeSummary(summary: Parameters<typeof deps.folders.writeSummary>[0]) {
-      holders.push(await (await deps.folders.lockOf(record.id)).holder());
+      holders.push(await deps.folders.lockOf(record.id).holder());
       await deps.folders.writeSummary(summary);
     },
   };

@@ -3,7 +3,6 @@ import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Docker from "dockerode";
-import { parseProbe } from "../../../src/app/read-document.ts";
 import { dockerEngine } from "../../../src/engine/docker/docker-engine.ts";
 import { callEngine } from "../../../src/engine/docker/engine-http.ts";
 import type { EngineHostFunctions } from "../../../src/engine/docker/open-engine.ts";
@@ -35,7 +34,7 @@ export function engineAt(
 
 /** An engine that answers somewhere, as the product opens it. */
 export function openEngine(endpoint: string): ContainerEngine {
-  return dockerEngine(endpoint, { adapterFile, parseProbe, hostFunctions: () => engineHelp(endpoint) });
+  return dockerEngine(endpoint, { adapterFile, hostFunctions: () => engineHelp(endpoint) });
 }
 
 /** As the product has it below its state folder: one for all processes that use this engine. */

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { parseProbe, parseSandboxRecord } from "../../../src/app/read-document.ts";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import type { ContainerEngine } from "../../../src/engine/engine.ts";
 import { probeCache } from "../../../src/engine/probe-cache-file.ts";
@@ -27,11 +26,10 @@ export function sandboxesAt(
       root: folder,
       folder,
       clock,
-      parseRecord: parseSandboxRecord,
       seal: createRecordSeal(stateFolder),
-      lockAt: async (file) => kernelLock(file, "swarm test"),
+      lockAt: (file) => kernelLock(file, "swarm test"),
     }),
-    probes: probeCache(join(stateFolder, "probes.json"), { parseProbe, clock }),
+    probes: probeCache(join(stateFolder, "probes.json"), { clock }),
     adapterId: async () => "test",
     newId: () => `t${randomBytes(6).toString("base64url").slice(1)}`,
     limits: defaultLimits,

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { parseState } from "../../../src/app/read-document.ts";
 import { kernelLock } from "../../../src/machine/kernel-lock.ts";
 import type { Lock } from "../../../src/machine/lock.ts";
 import { portableLock } from "../../../src/machine/portable-lock.ts";
@@ -38,7 +37,7 @@ export function stateAt(
     copyFile: join(gitFolder, "swarm-state.json"),
     archiveFolder: join(folder, ".aimi", "swarms"),
   };
-  const file = stateFile(places, parseState);
+  const file = stateFile(places);
   const fenced = fencedLock(bare, file);
   const lock = lockKind === "portable" ? fenced : bare;
   const clock = (): Date => new Date();
@@ -47,6 +46,6 @@ export function stateAt(
     lock,
     bareLock: bare,
     store: stateStore({ file, lock: fenced, clock, ...waits }),
-    owner: (change = {}) => openOwnerState({ file: stateFile(places, parseState), lock, clock, ...change }),
+    owner: (change = {}) => openOwnerState({ file: stateFile(places), lock, clock, ...change }),
   };
 }

@@ -1,4 +1,4 @@
-import { runWholeProgram } from "../../../src/app/whole-program.ts";
+import { runProgram } from "../../../src/app/run-program.ts";
 
 /**
  * `swarm …`, killed when it passes a point, or after so many milliseconds; or, with `jumping`, under a clock that shows now
@@ -17,7 +17,7 @@ const jumping = (): Date => {
   return new Date(Date.now() + (looks % 3 === 0 ? 2 : looks % 3 === 1 ? -2 : 0) * dayMs);
 };
 
-process.exitCode = await runWholeProgram(words, {
+process.exitCode = await runProgram(words, {
   crashPoint: (point) => {
     if (point === where) kill();
   },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { checkSettings, parseSettings } from "../../../src/app/read-document.ts";
 import { flagForSetting, settingFlags, settingsFromFlags } from "../../../src/cli/flags/setting-flags.ts";
 import type { SwarmError } from "../../../src/errors/errors.ts";
+import { checkSettings, parseSettings } from "../../../src/settings/parse-settings.ts";
 import {
   explainSettings,
   type SettingName,

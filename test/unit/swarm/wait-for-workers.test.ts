@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ContainerRecord, SwarmState } from "../../../src/contract/swarm-state.ts";
-import { type WaitRequest, waitForWorkers } from "../../../src/swarm/wait-for-workers.ts";
+import { type WaitRequest, waitUntilEnded } from "../../../src/swarm/wait-for-workers.ts";
 import type { LockHolder } from "../../../src/text/lock-holder.ts";
 import { swarmOf } from "../../fakes/state/records.ts";
 
@@ -39,7 +39,7 @@ class WrittenSwarm {
   }
 
   wait(words: Partial<WaitRequest> = {}, signal: AbortSignal = new AbortController().signal) {
-    return waitForWorkers(
+    return waitUntilEnded(
       {
         store: { read: async () => this.state },
         owner: { holder: async () => this.holder },
@@ -162,7 +162,7 @@ describe("waiting for workers", () => {
     stopping.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
 
-    const broken = waitForWorkers(
+    const broken = waitUntilEnded(
       {
         store: { read: () => Promise.reject(new Error("broken")) },
         owner: { holder: async () => owner },

@@ -1,7 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import * as parsers from "../../../src/app/read-document.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
 import { createGit } from "../../../src/git/git.ts";
 import { type LoadTasksRequest, loadTasks } from "../../../src/tasks/load-tasks.ts";
@@ -21,7 +20,7 @@ function load(
 ): Promise<Loaded> {
   const trust = { isTrusted: async () => request.trusted ?? false };
   return loadTasks(
-    { folder: openTaskFolder(repository), parsers, trust, git: createGit(repository) },
+    { folder: openTaskFolder(repository), trust, git: createGit(repository) },
     { files: [], settings: { ...agent, budgetUsd: null, timeout: "6h" }, strict: false, ...request },
   );
 }

@@ -1,49 +1,63 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import * as parsers from "../../../src/app/read-document.ts";
 import type { TaskFile } from "../../../src/contract/tasks.ts";
 import { createCommitReader } from "../../../src/git/commit-reader.ts";
 import { createGit } from "../../../src/git/git.ts";
-import { type CreatedTask, makeTask, type NewTaskRequest } from "../../../src/tasks/make-task.ts";
-import { createNewFilesWriter } from "../../../src/tasks/project-file-writer.ts";
+import {
+  explainSettings,
+  type SettingsFile,
+  settingsWithoutOrigins,
+} from "../../../src/settings/rules/settings.ts";
+import {
+  type CreatedTask,
+  type MakeTaskAccess,
+  makeTask,
+  type NewTaskRequest,
+} from "../../../src/tasks/make-task.ts";
+import { parseTaskFile } from "../../../src/tasks/parse-task-file.ts";
 import { openTaskFolder } from "../../../src/tasks/task-folder.ts";
 import { test, writeTask } from "../../fakes/folders.ts";
 import { git, write } from "../../fakes/git/repository.ts";
 import { taskFileWith } from "../../fakes/tasks/task-files.ts";
 
 const today = "2026-01-02";
-const settings: TaskSettings = {
-  ...{ agentCommand: ["sh", "agent.sh"], network: "none", verify: [] },
+const settings: SettingsFile = {
   agent: "command",
+  agentCommand: ["sh", "agent.sh"],
+  network: "none",
+  verify: [],
 };
-
-type TaskSettings = Parameters<typeof makeTask>[2];
 
 async function make(
   repository: string,
-  words: Partial<NewTaskRequest> = {},
-  { done = [], ...more }: { readonly done?: readonly string[] } & Partial<TaskSettings> = {},
+  change: Partial<NewTaskRequest> = {},
+  { done = [], ...more }: { readonly done?: readonly string[] } & SettingsFile = {},
 ): Promise<CreatedTask & { readonly taskFile: TaskFile }> {
   const ledger = done.map((sha256) => ({
     ...{ sha256, file: "", outcome: "completed" as const, swarmId: "", at: "" },
   }));
-  const deps = {
-    ...{ parsers, today, folder: openTaskFolder(repository), files: createNewFilesWriter(repository) },
-    ...{
-      commits: createCommitReader(repository),
-      git: createGit(repository),
-      ledger: { read: async () => ledger },
+  const sources = { flag: { ...settings, ...more }, environment: {}, project: {}, user: {} };
+  const explained = explainSettings(sources, { projectTrusted: false });
+  const effective = settingsWithoutOrigins(explained);
+  const project: MakeTaskAccess = {
+    host: { clock: () => new Date(`${today}T03:04:05Z`) },
+    repository: async () => ({ root: repository }),
+    settings: async () => ({ explained, effective, projectFile: null, user: {} }),
+    tasks: {
+      folder: async () => openTaskFolder(repository),
+      ledger: async () => ({ read: async () => ledger, add: async () => {} }),
+    },
+    git: {
+      commits: async () => createCommitReader(repository),
+      queries: async () => createGit(repository),
     },
   };
-  const made = await makeTask(
-    deps,
-    { prompt: "Fix the login form", branch: null, verify: null, ...words },
-    { ...settings, ...more },
-  );
+  const words = { prompt: "Fix the login form", branch: null, verify: null, ...change };
+  const made = await makeTask(project, words);
   const bytes = readFileSync(join(repository, made.file));
   // What was written is valid, whatever was asked for.
-  return { ...made, taskFile: (await parsers.parseTaskFile(bytes, made.file)).document };
+  return { ...made, taskFile: (await parseTaskFile(bytes, made.file)).document };
 }
 
 function commitFiles(repository: string, files: Readonly<Record<string, string>>): void {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../../../errors/errors.ts";
 import { labels } from "../../engine.ts";
+import { parseProbe } from "../../parse-probe.ts";
 import { baseImage } from "../../rules/base-image.ts";
 import type { Probe } from "../../rules/isolation.ts";
 import { securityOptions } from "../container-options.ts";
@@ -18,7 +19,6 @@ const removeMs = 15_000;
 export interface ProbeDeps {
   /** The path of the bundled adapter, the program that runs inside containers and also contains the probe. */
   readonly adapterFile: string;
-  readonly parseProbe: (text: string) => Promise<Probe>;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface ProbeDeps {
  * container. Returns the probe's findings.
  */
 export async function probeRuntime(
-  { adapterFile, parseProbe }: ProbeDeps,
+  { adapterFile }: ProbeDeps,
   { endpoint, runtime }: { endpoint: string; runtime: string },
   signal?: AbortSignal,
 ): Promise<Probe> {

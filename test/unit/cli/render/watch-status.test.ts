@@ -1,14 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { openLiveLines } from "../../../../src/cli/board/live-lines.ts";
-import type { StatusAndCleanupOperations } from "../../../../src/cli/composition.ts";
 import { createOutput, type Output } from "../../../../src/cli/render/output.ts";
-import { watchStatus } from "../../../../src/cli/render/watch-status.ts";
+import { type WatchedSwarm, watchStatus } from "../../../../src/cli/render/watch-status.ts";
 import type { ContainerRecord, SwarmState } from "../../../../src/state/rules/swarm-state.ts";
 import { FakeTerminal } from "../../../fakes/cli/terminal.ts";
 import { swarmOf } from "../../../fakes/state/records.ts";
 
 /** A swarm whose state changes once for each step, as soon as the one before was shown. */
-function changing(steps: readonly SwarmState[]): StatusAndCleanupOperations {
+function changing(steps: readonly SwarmState[]): WatchedSwarm {
   const left = [...steps];
   let ring = (): void => {};
   const next = (): SwarmState => {
@@ -21,11 +20,10 @@ function changing(steps: readonly SwarmState[]): StatusAndCleanupOperations {
       ...{ swarm: next(), reconciled: true, corrections: [], orphans: [], owner: null },
     }),
     recordedStatus: async () => ({ swarm: next(), owner: null }),
-    taskDependencies: async () => () => [],
-    async watchState(onChange) {
+    dependsOn: () => [],
+    watchState(onChange) {
       ring = onChange;
     },
-    cleanup: () => Promise.reject(new Error("nobody asked for that")),
   };
 }
 
@@ -74,9 +72,12 @@ describe("swarm status -w on a terminal", () => {
   });
 
   test("ends when there is no swarm any more", async () => {
-    const upkeep = { ...changing([swarmWith(1, running)]), recordedStatus: async () => null };
-    upkeep.watchState = async (onChange) => void setImmediate(onChange);
+    const swarm: WatchedSwarm = {
+      ...changing([swarmWith(1, running)]),
+      recordedStatus: async () => null,
+      watchState: (onChange) => void setImmediate(onChange),
+    };
 
-    expect(await watchStatus({ output: outputOn(new FakeTerminal(80, 24), []), signal }, upkeep)).toBeNull();
+    expect(await watchStatus({ output: outputOn(new FakeTerminal(80, 24), []), signal }, swarm)).toBeNull();
   });
 });

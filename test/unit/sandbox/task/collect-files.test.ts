@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { parseSandboxRecord } from "../../../../src/app/read-document.ts";
 import { type EntryToPack, packFiles } from "../../../../src/archive/pack-files.ts";
 import type { SandboxRecord } from "../../../../src/contract/sandbox-run.ts";
 import type { Containers } from "../../../../src/engine/containers.ts";
@@ -38,8 +37,8 @@ const file = (path: string, content = ""): EntryToPack => ({
 function foldersOf(root: string): ReturnType<typeof openSandboxFolders> {
   mkdirSync(join(root, ".aimi/sandboxes", id, "outputs"), { recursive: true });
   return openSandboxFolders({
-    ...{ root, folder: root, parseRecord: parseSandboxRecord, clock: () => new Date(0) },
-    lockAt: async (lock) => kernelLock(lock, "test"),
+    ...{ root, folder: root, clock: () => new Date(0) },
+    lockAt: (lock) => kernelLock(lock, "test"),
     seal: createRecordSeal(root),
   });
 }

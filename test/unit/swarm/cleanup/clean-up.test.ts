@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, vi } from "vitest";
 import { labels } from "../../../../src/engine/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../../../src/engine/private-engine.ts";
 import { SwarmError } from "../../../../src/errors/errors.ts";
+import type { ListedImage } from "../../../../src/images/image-operations.ts";
 import type { JournalSummary } from "../../../../src/protocol/journal-summary.ts";
 import type { ContainerRecord } from "../../../../src/state/rules/swarm-state.ts";
 import {
@@ -11,8 +12,7 @@ import {
   type CleanUpRequest,
   cleanUpContainersAndVolumes,
 } from "../../../../src/swarm/cleanup/clean-up.ts";
-import { type ClearMachineDeps, clearMachine } from "../../../../src/swarm/cleanup/clear-machine.ts";
-import { openStateFolder } from "../../../../src/swarm/cleanup/state-folder.ts";
+import { clearMachine, type MachineAccess } from "../../../../src/swarm/cleanup/clear-machine.ts";
 import { openSwarmFiles } from "../../../../src/swarm/cleanup/swarm-files.ts";
 import { leftEngine } from "../../../fakes/engine/left-engine.ts";
 import { test } from "../../../fakes/folders.ts";
@@ -295,19 +295,32 @@ describe("what is for all projects of a user", () => {
         return status;
       },
     };
-    const deps: ClearMachineDeps = {
-      ...{ privateEngine, stateFolder: openStateFolder(folder) },
-      pruneImages: async () => ["aimi-sandbox-sample:1"],
-      contentOf: async () => ({ containers: content, volumes: 0 }),
+    const image: ListedImage = {
+      id: "sha256:1",
+      role: "project",
+      project: project.id,
+      tags: ["aimi-sandbox-sample:1"],
+      createdAt: now,
+      sizeBytes: 1,
+      commit,
+    };
+    const access: MachineAccess = {
+      engines: {
+        private: async () => privateEngine,
+        countContent: async () => ({ containers: content, volumes: 0 }),
+      },
+      host: { folders: { config: folder, home: folder, state: folder } },
+      images: async () => ({ prune: async () => [image] }),
     };
     const clear = (words: { dryRun?: boolean; going?: number } = {}) =>
       clearMachine(
-        deps,
+        access,
         {
           dryRun: words.dryRun ?? false,
           removedBefore: { endpoint: "unix:///own.sock", containers: words.going ?? 0, volumes: 0 },
         },
         () => {},
+        new AbortController().signal,
       );
     return { calls, clear };
   }

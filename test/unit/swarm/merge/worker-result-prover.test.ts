@@ -17,7 +17,7 @@ function proverWith(endOf: (commit: string, command: string) => number | null) {
   const root = mkdtempSync(join(tmpdir(), "proof-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const ran: string[] = [];
-  const files = proofFiles({ root, swarmId: "swarm" }, async () => true);
+  const files = proofFiles({ root, swarmId: "swarm" });
   const prove = createWorkerResultProver({
     ...files,
     work: { readPatch: async () => ({ isCut: false }) },

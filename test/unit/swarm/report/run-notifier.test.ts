@@ -60,7 +60,7 @@ test("what a merge did is not written through a link that leads out of the repos
   mkdirSync(join(folder, "outside"));
   mkdirSync(join(repository, ".aimi"));
   symlinkSync(join(folder, "outside"), join(repository, ".aimi/swarms"));
-  const { write } = openMergeReportFile(repository, async () => true);
+  const { write } = openMergeReportFile(repository);
 
   await expect(write({ swarmId: "one" } as never)).rejects.toMatchObject({ code: "FILE_UNWRITABLE" });
 });

@@ -31,7 +31,7 @@ async function find(
   const made = await containers.create(specOf("fake", "runc", { name: record.containerName, labels: own }));
   await containers.start(made.id);
   await act(containers, made.id);
-  const found = await findRunningContainer({ findEngine: async () => engine }, state, record, signal);
+  const found = await findRunningContainer({ recorded: async () => engine }, state, record, signal);
   return { found, made };
 }
 
@@ -70,13 +70,13 @@ describe("the running container of a worker", () => {
     const state = { ...swarmOf(1), engine: other };
     const [record] = state.containers;
     if (!record) throw new Error("a swarm of one has a record");
-    const deps = { findEngine: async () => null };
-    await expect(findRunningContainer(deps, state, record, signal)).rejects.toMatchObject({
+    const engines = { recorded: async () => null };
+    await expect(findRunningContainer(engines, state, record, signal)).rejects.toMatchObject({
       code: "ENGINE_UNREACHABLE",
       message: expect.stringContaining("unix:///fake.sock"),
     });
     await expect(
-      findRunningContainer(deps, { ...state, engine: null }, record, signal),
+      findRunningContainer(engines, { ...state, engine: null }, record, signal),
     ).rejects.toMatchObject({
       code: "CONTAINER_NOT_RUNNING",
     });

@@ -1,0 +1,106 @@
+import { isError, SwarmError } from "../errors/errors.ts";
+import { once } from "../text/once.ts";
+import type { ContainerEngine, EngineCandidate, TriedEngineCandidate } from "./engine.ts";
+import { findEngine, tryEngineCandidates } from "./find-engine.ts";
+import type { PrivateEngine } from "./private-engine.ts";
+import type { ProbeCache } from "./probe-cache.ts";
+
+/** The container engines that a command can use. */
+export interface Engines {
+  /** The probes of container runtimes that this user has already run. */
+  readonly probes: ProbeCache;
+  /** Returns the first engine that answers; throws ENGINE_UNREACHABLE if none does. */
+  first(): Promise<ContainerEngine>;
+  /** Returns the engine at an endpoint, without checking that the engine answers. */
+  at(endpoint: string): Promise<ContainerEngine>;
+  /**
+   * Returns the engine at a recorded endpoint, without checking that it answers. If the endpoint is null,
+   * returns the first engine that answers; null if none does.
+   */
+  recorded(endpoint: string | null): Promise<ContainerEngine | null>;
+  /**
+   * Returns the first engine that answers. If `recorded` is the endpoint of swarm's private engine and this
+   * engine is stopped, starts it first.
+   */
+  started(recorded: string | null): Promise<ContainerEngine>;
+  /** Lists the endpoints at which an engine might answer, in the order to try them. */
+  candidates(): Promise<readonly EngineCandidate[]>;
+  /**
+   * Tries all candidates, and returns facts about each engine or the reason why it cannot be used. Invalid
+   * settings choose no engine here, because `swarm doctor` reports them itself.
+   */
+  tryAll(signal?: AbortSignal): Promise<TriedEngineCandidate[]>;
+  /** Returns swarm's private engine, which may be stopped. */
+  private(): Promise<PrivateEngine>;
+  /** Counts the containers and volumes of all projects on the engine at an endpoint. */
+  countContent(endpoint: string, signal: AbortSignal): Promise<EngineContent>;
+}
+
+/** The numbers of containers and volumes on an engine. */
+export interface EngineContent {
+  readonly containers: number;
+  readonly volumes: number;
+}
+
+export interface EnginesDeps {
+  /** Returns the engine's endpoint that a flag or the settings name; null if they name none. */
+  readonly chosen: () => Promise<string | null>;
+  readonly listCandidates: (endpoints: {
+    readonly chosen: string | null;
+    readonly privateEndpoint: string;
+  }) => Promise<EngineCandidate[]>;
+  /** Creates the client of the engine at an endpoint. The scheme of the endpoint decides the kind of engine. */
+  readonly connect: (endpoint: string) => Promise<ContainerEngine>;
+  readonly privateEngine: () => Promise<PrivateEngine>;
+  readonly countContent: Engines["countContent"];
+  readonly probes: ProbeCache;
+}
+
+/** Gives access to engines. Has one client for each endpoint, so that all its users share the client's limits. */
+export function openEngines(deps: EnginesDeps): Engines {
+  const clients = new Map<string, Promise<ContainerEngine>>();
+  const at = (endpoint: string): Promise<ContainerEngine> => {
+    const client = clients.get(endpoint) ?? deps.connect(endpoint);
+    clients.set(endpoint, client);
+    return client;
+  };
+  const candidatesFor = async (chosen: string | null): Promise<EngineCandidate[]> =>
+    deps.listCandidates({ chosen, privateEndpoint: (await (await deps.privateEngine()).status()).endpoint });
+  const candidates = once(async () => candidatesFor(await deps.chosen()));
+  const first = async (): Promise<ContainerEngine> => (await findEngine({ candidates, at })).engine;
+
+  return {
+    first,
+    at,
+    candidates,
+    private: deps.privateEngine,
+    countContent: deps.countContent,
+    probes: deps.probes,
+
+    async tryAll(signal) {
+      const chosen = await deps.chosen().catch(nullIfExpected);
+      return tryEngineCandidates({ candidates: () => candidatesFor(chosen), at }, signal);
+    },
+
+    async recorded(endpoint) {
+      if (endpoint !== null) return at(endpoint);
+      return first().catch((error: unknown) => {
+        if (isError(error, "ENGINE_UNREACHABLE")) return null;
+        throw error;
+      });
+    },
+
+    async started(recorded) {
+      const own = await deps.privateEngine();
+      const { state, endpoint } = await own.status();
+      if (recorded === endpoint && state === "stopped")
+        await own.start({ mayInstall: false, reset: false, onStep: () => {} });
+      return first();
+    },
+  };
+}
+
+function nullIfExpected(error: unknown): null {
+  if (error instanceof SwarmError) return null;
+  throw error;
+}

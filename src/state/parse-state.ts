@@ -1,0 +1,26 @@
+import type { SwarmState } from "../contract/swarm-state.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
+import { findSchemaViolations } from "../schema/find-violations.ts";
+import { parseJson } from "../schema/parse-json.ts";
+
+function parseStateJson(bytes: Uint8Array, file: string): ReturnType<typeof parseJson> {
+  try {
+    return parseJson(bytes, file);
+  } catch (error) {
+    if (!isError(error, "JSON_INVALID")) throw error;
+    const { place, problem } = error.details;
+    throw new SwarmError("STATE_INVALID", { place, problem }, error);
+  }
+}
+
+/**
+ * Parses the state file of a swarm. Throws if the file is invalid, because an invalid file must never be
+ * treated as a swarm without workers.
+ */
+export async function parseState(bytes: Uint8Array, file: string): Promise<SwarmState> {
+  const { value, locationOf } = parseStateJson(bytes, file);
+  const [first] = await findSchemaViolations("swarm-state", value);
+  if (first)
+    throw new SwarmError("STATE_INVALID", { place: locationOf(first.pointer), problem: first.problem });
+  return value as SwarmState;
+}
