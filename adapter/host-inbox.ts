@@ -1,6 +1,7 @@
 import type { AcpMessage, Cancel, TaskRequest, TaskRequestPayload } from "../src/contract/acp.ts";
 import { findAdapterMessageProblem } from "../src/schema/find-message-problem.ts";
 import type { JournalClient } from "../src/wire/journal-server.ts";
+import { readStringField, toJsonObject } from "./agents/read-json-fields.ts";
 import type { Journal } from "./journal/journal.ts";
 import { findTaskRequestProblem, serializeCanonicalTaskRequest } from "./journal/task-request.ts";
 import { FatalWorkerError } from "./machine/fatal-worker-error.ts";
@@ -72,12 +73,12 @@ export function openHostInbox({
     const canonical = serializeCanonicalTaskRequest(payload);
     if (accepted !== null && canonical !== accepted) {
       // Refuses the conflicting request without ending the work on the accepted one.
-      listener.send(
-        errorLine(
-          "REQUEST_CONFLICT",
+      const payload = {
+        code: "REQUEST_CONFLICT",
+        message:
           "the adapter accepted a different task request earlier; changed files or flags need a new attempt",
-        ),
-      );
+      };
+      listener.send(JSON.stringify({ type: "error", ...status.envelope(), payload }));
       return;
     }
     accepted = canonical;
@@ -95,25 +96,18 @@ export function openHostInbox({
     else complain(`ignored a task request: ${problem}`);
   }
 
-  function errorLine(code: string, message: string): string {
-    return JSON.stringify({ type: "error", ...status.envelope(), payload: { code, message } });
-  }
-
   return {
     receive(message, listener) {
-      const type = typeOf(message);
+      const type = readStringField(toJsonObject(message), "type");
       if (type === null || !hostMessageTypes.includes(type))
         return complain("the adapter ignored a line from the owner, because the line is not a message");
-      const problem =
-        (isDeeperThan(message, maxDepth)
-          ? `the message is nested deeper than ${maxDepth} levels`
-          : findAdapterMessageProblem(message)) ?? findForeign(message as AcpMessage, status.swarmId);
-      if (problem !== null) {
-        if (type === "task-request") refuse(problem);
-        else complain(`ignored a ${type} message: ${problem}`);
-        return;
-      }
       const received = message as AcpMessage;
+      const problem = isDeeperThan(message, maxDepth)
+        ? `the message is nested deeper than ${maxDepth} levels`
+        : (findAdapterMessageProblem(message) ??
+          (received.swarmId === status.swarmId ? null : "the message is for another swarm"));
+      if (problem !== null)
+        return type === "task-request" ? refuse(problem) : complain(`ignored a ${type} message: ${problem}`);
       switch (received.type) {
         case "task-request":
           return acceptRequest(received, listener);
@@ -142,18 +136,9 @@ export function openHostInbox({
   };
 }
 
-function typeOf(message: unknown): string | null {
-  const type = typeof message === "object" && message !== null && "type" in message ? message.type : null;
-  return typeof type === "string" ? type : null;
-}
-
 function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((item) => isDeeperThan(item, depth - 1));
-}
-
-function findForeign(message: AcpMessage, swarmId: string): string | null {
-  return message.swarmId === swarmId ? null : "the message is for another swarm";
 }
 
 function aborted(signal: AbortSignal): Promise<null> {

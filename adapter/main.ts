@@ -19,16 +19,13 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
 
   async supervise() {
     const stopped = new AbortController();
-    process.on("SIGTERM", () => stopped.abort());
     // The agent's user cannot signal root's process, so a SIGINT comes from root and means the same as a SIGTERM from the
     // engine.
-    process.on("SIGINT", () => stopped.abort());
-    const env = Object.fromEntries(
-      Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    );
+    for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopped.abort());
     return superviseTask({
       paths: sandboxPaths,
-      env,
+      // Each variable that exists has a value.
+      env: { ...process.env } as Record<string, string>,
       version: packageFile.version,
       stopped: stopped.signal,
       complain: reportProblem,

@@ -105,8 +105,23 @@ function sharedNamespaces(): string[] {
 }
 
 const everydayDevices: readonly string[] = [
-  ...["console", "core", "fd", "full", "initctl", "mqueue", "null", "ptmx", "pts", "random", "shm"],
-  ...["stderr", "stdin", "stdout", "tty", "urandom", "zero"],
+  "console",
+  "core",
+  "fd",
+  "full",
+  "initctl",
+  "mqueue",
+  "null",
+  "ptmx",
+  "pts",
+  "random",
+  "shm",
+  "stderr",
+  "stdin",
+  "stdout",
+  "tty",
+  "urandom",
+  "zero",
 ];
 
 /**
@@ -115,13 +130,26 @@ const everydayDevices: readonly string[] = [
  */
 const kernelMountPaths = /^\/(?:proc|sys|dev)(?:\/|$)|^\/tmp$/;
 const kernelTypes: readonly string[] = [
-  ...["proc", "sysfs", "tmpfs", "devpts", "mqueue", "cgroup", "cgroup2", "devtmpfs"],
+  "proc",
+  "sysfs",
+  "tmpfs",
+  "devpts",
+  "mqueue",
+  "cgroup",
+  "cgroup2",
+  "devtmpfs",
 ];
 
 /** The mount points that a container engine creates in every container, with any type of file system. */
 const everydayMounts: readonly string[] = [
-  ...["/", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf"],
-  ...["/sbin/docker-init", "/usr/sbin/docker-init", "/run/.containerenv", "/run/secrets"],
+  "/",
+  "/etc/hostname",
+  "/etc/hosts",
+  "/etc/resolv.conf",
+  "/sbin/docker-init",
+  "/usr/sbin/docker-init",
+  "/run/.containerenv",
+  "/run/secrets",
 ];
 
 function isOfTheHost({ path, type }: Mount): boolean {
@@ -142,9 +170,11 @@ function openPaths(mounts: readonly Mount[]): string[] {
   );
 }
 
+type Step = readonly [step: string, run: () => unknown];
+
 async function trySteps(folder: string): Promise<Probe["steps"]> {
   const file = join(folder, "file");
-  const steps: [step: string, run: () => unknown][] = [
+  const steps: Step[] = [
     ["write and fsync", () => writeAndSync(file)],
     ["stat", () => statSync(file)],
     ["list a folder", () => readdirSync(folder)],
@@ -171,30 +201,19 @@ async function trySteps(folder: string): Promise<Probe["steps"]> {
  * Returns test steps that try the tools on which agents depend. Includes a tool only if the image contains
  * it.
  */
-function toolSteps(folder: string): [step: string, run: () => unknown][] {
+function toolSteps(folder: string): Step[] {
+  const repository = join(folder, "repository");
   const identity = ["-c", "user.name=probe", "-c", "user.email=probe@example.invalid"];
-  const steps: [step: string, program: string, args: string[]][] = [
-    ["ls -la", "ls", ["-la", folder]],
-    ["stat of coreutils", "stat", [folder]],
-    ["git init", "git", ["init", "--quiet", join(folder, "repository")]],
-    [
-      "git commit",
-      "git",
-      [
-        ...identity,
-        "-C",
-        join(folder, "repository"),
-        "commit",
-        "--quiet",
-        "--allow-empty",
-        "--message",
-        "probe",
-      ],
-    ],
+  const commit = ["commit", "--quiet", "--allow-empty", "--message", "probe"];
+  const steps: [step: string, program: string, ...args: string[]][] = [
+    ["ls -la", "ls", "-la", folder],
+    ["stat of coreutils", "stat", folder],
+    ["git init", "git", "init", "--quiet", repository],
+    ["git commit", "git", ...identity, "-C", repository, ...commit],
   ];
   return steps
     .filter(([, program]) => existsSync(`/usr/bin/${program}`) || existsSync(`/bin/${program}`))
-    .map(([step, program, args]) => [
+    .map(([step, program, ...args]) => [
       step,
       () => execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"] }),
     ]);

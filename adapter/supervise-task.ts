@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import type { Cancel, CommitAuthor, TaskRequestPayload } from "../src/contract/acp.ts";
+import type { Cancel } from "../src/contract/acp.ts";
 import { gatewayPort } from "../src/egress/gateway-port.ts";
 import { openJournalServer } from "../src/wire/journal-server.ts";
 import { openGatewayProxy } from "./gateway-proxy.ts";
@@ -12,11 +12,10 @@ import {
   writeAcceptedTaskRequest,
 } from "./journal/recovery-notes.ts";
 import { serializeCanonicalTaskRequest } from "./journal/task-request.ts";
-import { FatalWorkerError } from "./machine/fatal-worker-error.ts";
+import { FatalWorkerError, TaskLimitReached } from "./machine/fatal-worker-error.ts";
 import { PauseAwareClock } from "./machine/pause-aware-clock.ts";
 import { ProgramResultUnknownError } from "./machine/program-end.ts";
 import { outFolderPath, type SandboxPaths, supervisorSocketPath } from "./machine/sandbox-paths.ts";
-import { TaskLimitReached } from "./machine/task-limit-reached.ts";
 import { runTask } from "./run-task.ts";
 import { SupervisorStatus } from "./supervisor-status.ts";
 
@@ -69,10 +68,7 @@ export async function superviseTask({
   });
   // Reads the journal after `openJournal`, which removes an incomplete last message that no listener got.
   const history = await readEarlierAdapterRunResults(readJournal(paths));
-  const inbox = openHostInbox({
-    ...{ status, journal, acceptedRequest, clock, complain },
-    onCancel: cancel,
-  });
+  const inbox = openHostInbox({ status, journal, acceptedRequest, clock, complain, onCancel: cancel });
   await using listeners = await openJournalServer(supervisorSocketPath(paths), {
     journal,
     hello: () => status.hello(journal.lastSeq),
@@ -85,14 +81,13 @@ export async function superviseTask({
     status.graceMs = Math.min(status.graceMs, engineGraceMs);
     cancel({ reason: "engine", graceMs: engineGraceMs });
   });
-  using timers = new DisposableStack();
-  timers.defer(clearIntervalOf(setInterval(() => clock.tick(tickMs), tickMs)));
+  using _ticks = setInterval(() => clock.tick(tickMs), tickMs);
   status.sendHeartbeat = () =>
     void status.heartbeat().then(
       (line) => listeners.broadcast(line),
       (error: unknown) => complain(`the adapter could not send a heartbeat: ${String(error)}`),
     );
-  timers.defer(clearIntervalOf(setInterval(status.sendHeartbeat, heartbeatMs)));
+  using _heartbeats = setInterval(status.sendHeartbeat, heartbeatMs);
 
   const code = await work();
   status.phase = "finished";
@@ -107,20 +102,8 @@ export async function superviseTask({
         await writeAcceptedTaskRequest(paths, serializeCanonicalTaskRequest(request));
       // If the attempt has already ended, only sends its journal to the host again.
       if (history.exitCode !== null) return history.exitCode;
-      const author = authorOf(request);
       const { code: result, completion } = await runTask(
-        {
-          paths,
-          clock,
-          status,
-          journal,
-          history,
-          notes,
-          env,
-          author,
-          credentials: inbox.credentials,
-          swarmId: status.swarmId,
-        },
+        { paths, clock, status, journal, history, notes, env, credentials: inbox.credentials },
         { request, halt, cancelled: cancelled.signal },
       );
       await journal.append({ type: "completion", payload: completion });
@@ -131,22 +114,17 @@ export async function superviseTask({
   }
 }
 
-function authorOf({ author }: TaskRequestPayload): CommitAuthor {
-  return author ?? { name: "swarm", email: "swarm@localhost" };
-}
-
 async function giveUp(journal: Journal, error: unknown, complain: (line: string) => void): Promise<number> {
   if (error instanceof ProgramResultUnknownError) {
     // Journals no `error` or `completion` message, so that the host restarts the container and the work continues.
     complain(error.message);
     return cutOffCode;
   }
-  const { code, message } =
-    error instanceof FatalWorkerError || error instanceof TaskLimitReached
-      ? error
-      : { code: isFull(error) ? "DISK_FULL" : "UNKNOWN_ERROR", message: String(error) };
-  if (!(error instanceof FatalWorkerError || error instanceof TaskLimitReached))
-    complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const isExpected = error instanceof FatalWorkerError || error instanceof TaskLimitReached;
+  const { code, message } = isExpected
+    ? error
+    : { code: isFull(error) ? "DISK_FULL" : "UNKNOWN_ERROR", message: String(error) };
+  if (!isExpected) complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
   await journal
     .append({ type: "error", payload: { code, message: message.slice(0, 2_000) } })
     .catch((failure: unknown) =>
@@ -157,8 +135,4 @@ async function giveUp(journal: Journal, error: unknown, complain: (line: string)
 
 function isFull(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
-}
-
-function clearIntervalOf(timer: NodeJS.Timeout): () => void {
-  return () => clearInterval(timer);
 }

@@ -1,6 +1,6 @@
-import type { AdapterPhase, Hello } from "../src/contract/acp.ts";
-import { createHeartbeat } from "./heartbeat.ts";
+import type { AdapterPhase, Heartbeat, Hello } from "../src/contract/acp.ts";
 import type { MessageEnvelope } from "./journal/journal.ts";
+import { findAgentProcesses } from "./machine/agent-user.ts";
 import type { ProcessCount } from "./machine/process-watch.ts";
 import type { IdlenessDetector } from "./turn/idleness-detector.ts";
 
@@ -53,10 +53,19 @@ export class SupervisorStatus {
     if (isMarkedRise) this.sendHeartbeat();
   }
 
+  /** Returns a heartbeat message. Also measures the memory of the agent's processes for it. */
   async heartbeat(): Promise<string> {
     const { phase, storyId, diskBytes, processes } = this;
     const idleMs = this.idleness?.idleMs ?? 0;
-    const payload = await createHeartbeat({ phase, storyId, diskBytes, idleMs, processes });
+    const rssBytes = (await findAgentProcesses()).reduce((sum, each) => sum + each.rssBytes, 0);
+    const payload: Heartbeat["payload"] = {
+      phase,
+      ...(storyId !== null && { storyId }),
+      idleMs,
+      rssBytes,
+      diskBytes,
+      ...(processes && { processes }),
+    };
     return JSON.stringify({ type: "heartbeat", ...this.envelope(), payload });
   }
 }

@@ -6,9 +6,9 @@ import { SwarmError } from "../src/errors/errors.ts";
 import { type EnsuredImage, ensureBaseImage } from "../src/images/ensure-base-image.ts";
 import { imageSources } from "../src/images/image-sources.ts";
 import type { ImageSources } from "../src/images/image-sources-port.ts";
-import { kernelLock } from "../src/machine/kernel-lock.ts";
-import type { Lock } from "../src/machine/lock.ts";
-import { openLocks } from "../src/machine/open-locks.ts";
+import { kernelLock } from "../src/machine/locks/kernel-lock.ts";
+import type { Lock } from "../src/machine/locks/lock.ts";
+import { openLocks } from "../src/machine/locks/open-locks.ts";
 import { adapterFile, imagesFolder } from "../src/machine/package-files.ts";
 import { userFolders } from "../src/machine/user-folders.ts";
 

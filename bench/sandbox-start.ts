@@ -1,5 +1,4 @@
 import { createSandboxHandle } from "../src/sandbox/sandbox.ts";
-import { defaultCommandTimeoutMs, defaultMaxOutputLength } from "../src/sandbox/sandbox-defaults.ts";
 import { type Bench, nothing, timed } from "./bench.ts";
 import type { Comparison } from "./compare.ts";
 import { flagsFor, specFor } from "./containers.ts";
@@ -21,17 +20,14 @@ export const sandboxes: Bench = {
     };
     const image = specFor().image;
     const standing = await makeContainer();
-    const sandbox = createSandboxHandle(containers, {
-      ...{
-        id: standing,
-        name: "bench",
-        workdir: "/work",
-        runtime: "runc",
-        isolation: "shared-kernel",
-        diskLimit: "watched",
-      },
-      ...{ commandTimeoutMs: defaultCommandTimeoutMs, outputLimit: defaultMaxOutputLength },
-    });
+    const facts = {
+      name: "bench",
+      workdir: "/work",
+      runtime: "runc",
+      isolation: "shared-kernel",
+      diskLimit: "watched",
+    } as const;
+    const sandbox = createSandboxHandle(containers, { ...facts, id: standing }, {});
     const comparisons: Comparison[] = [
       {
         name: "make a sandbox, run a command in it, remove it",
@@ -41,12 +37,11 @@ export const sandboxes: Bench = {
         ours: () =>
           timed(async () => {
             const id = await makeContainer();
-            const own = createSandboxHandle(containers, {
-              ...sandbox,
-              id,
-              commandTimeoutMs: 60_000,
-              outputLimit: 1_000,
-            });
+            const own = createSandboxHandle(
+              containers,
+              { ...facts, id },
+              { commandTimeoutMs: 60_000, outputLimit: 1_000 },
+            );
             await own.exec(["true"]);
             await own.destroy();
           }),

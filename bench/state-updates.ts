@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import lockfile from "proper-lockfile";
 import writeFileAtomic from "write-file-atomic";
-import { kernelLock } from "../src/machine/kernel-lock.ts";
+import { kernelLock } from "../src/machine/locks/kernel-lock.ts";
 import { openOwnerState } from "../src/state/owner-state.ts";
 import {
   newSwarmState,

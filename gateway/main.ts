@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import packageFile from "../package.json" with { type: "json" };
 import { gatewayPort } from "../src/egress/gateway-port.ts";
@@ -43,26 +44,23 @@ const commands: Readonly<Record<string, () => Promise<number>>> = {
   },
 
   /** Checks that the gateway's Unix socket accepts connections from a sandbox. */
-  knock: () =>
-    new Promise((resolve) => {
-      const socket = connect(sandboxSocketPath(gatewayPaths));
-      socket.once("connect", () => {
-        process.stdout.write("open\n");
-        socket.destroy();
-        resolve(0);
-      });
-      socket.once("error", (error) => {
-        reportProblem(error.message);
-        resolve(1);
-      });
-    }),
+  async knock() {
+    const socket = connect(sandboxSocketPath(gatewayPaths));
+    try {
+      await once(socket, "connect");
+    } catch (error) {
+      reportProblem((error as Error).message);
+      return 1;
+    }
+    process.stdout.write("open\n");
+    socket.destroy();
+    return 0;
+  },
 };
 
 const work = commands[command ?? ""];
-if (work) {
-  const code = await work();
-  process.exit(code);
-} else {
+if (work) process.exit(await work());
+else {
   reportProblem(
     `unknown command ${JSON.stringify(command ?? "")}; known: ${Object.keys(commands).join(", ")}`,
   );

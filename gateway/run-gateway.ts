@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { connect as connectTo, type Socket } from "node:net";
 import type { Admission, GatewayMessage } from "../src/contract/gateway.ts";
 import { openJournalServer } from "../src/wire/journal-server.ts";
@@ -38,23 +39,36 @@ export async function runGateway({
   await using stack = new AsyncDisposableStack();
   // Opens the journal, which truncates an incomplete last line. That line was never acknowledged, so it does not count.
   const journal = stack.use(await openJournal(journalPath(paths), () => new Date(now())));
-  for await (const entry of readJournal(journalPath(paths))) ledger.apply(entry);
+  for await (const entry of readJournal(journalPath(paths))) ledger.restore(entry);
   // Counts the maximum for each call that was open when an earlier run ended, because its usage is unknown.
   for (const { seq, worker, endpoint, model, reserve } of ledger.open) {
-    const closed = {
-      ...{ type: "closed" as const, worker, endpoint, opened: seq, status: 0, model, spent: reserve },
-      ...{ isEstimated: true, bytesOut: 0, firstByteMs: null, ms: 0 },
-    };
-    ledger.apply({ ...closed, total: ledger.of(worker), seq: 0, at: "" });
-    await journal.append({ ...closed, total: ledger.of(worker) });
+    ledger.add(worker, reserve);
+    await journal.append({
+      type: "closed",
+      worker,
+      endpoint,
+      opened: seq,
+      status: 0,
+      model,
+      spent: reserve,
+      isEstimated: true,
+      bytesOut: 0,
+      firstByteMs: null,
+      ms: 0,
+      total: ledger.of(worker),
+    });
   }
   const admitted = createAdmittedWorkers();
   const messageLine = (message: GatewayMessage): string => JSON.stringify(message);
   const logins = createSubscriptionLogins(now, (renewal) => listeners.broadcastQueued(messageLine(renewal)));
   const hello = (): string =>
     messageLine({
-      ...{ type: "hello", version, lastSeq: journal.lastSeq, isAdmitted: admitted.isReady },
-      ...{ spent: ledger.swarm, workers: { ...ledger.workers } },
+      type: "hello",
+      version,
+      lastSeq: journal.lastSeq,
+      isAdmitted: admitted.isReady,
+      spent: ledger.swarm,
+      workers: ledger.workers,
     });
   const listeners = stack.use(
     await openJournalServer(controlSocketPath(paths), {
@@ -70,15 +84,19 @@ export async function runGateway({
   );
   const refusals = stack.use(openRefusedRequestJournal(journal, complain));
   const deps = {
-    ...{ admitted, ledger, journal, logins, refusals, now, complain, connect },
+    admitted,
+    ledger,
+    journal,
+    logins,
+    refusals,
+    now,
+    complain,
+    connect,
     limits: createRateLimitTracker(now),
     resolve: async (host: string) => (await lookup(host, { all: true })).map(({ address }) => address),
   };
   for (const address of addresses) stack.use(await openGatewayServer(deps, address, bounds));
-  await new Promise<void>((resolve) => {
-    if (stopped.aborted) resolve();
-    stopped.addEventListener("abort", () => resolve(), { once: true });
-  });
+  if (!stopped.aborted) await once(stopped, "abort");
 }
 
 /**
@@ -93,19 +111,13 @@ function isAdmission(message: unknown): message is Admission {
  * Opens a TCP connection to an address. `connectMs` limits only the time to connect, not the duration of the
  * connection.
  */
-function connect(address: string, port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connectTo({ host: address, port, allowHalfOpen: true, keepAlive: true });
-    const patience = setTimeout(
-      () => socket.destroy(new Error("the connection attempt timed out")),
-      connectMs,
-    );
-    socket.once("close", () => clearTimeout(patience));
-    socket.once("error", reject);
-    socket.once("connect", () => {
-      clearTimeout(patience);
-      socket.off("error", reject);
-      resolve(socket);
-    });
-  });
+async function connect(host: string, port: number): Promise<Socket> {
+  const socket = connectTo({ host, port, allowHalfOpen: true, keepAlive: true });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(connectMs) });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }

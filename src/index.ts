@@ -7,7 +7,6 @@ export type { EnsuredImage } from "./images/ensure-base-image.ts";
 export type { CommandResult } from "./sandbox/command/run-command.ts";
 export type { SandboxOptions } from "./sandbox/create-sandbox.ts";
 export type { CopiedOut, ListedFile } from "./sandbox/files/sandbox-files.ts";
-export type { OpenSandboxOptions } from "./sandbox/open-sandbox.ts";
-export type { ExecOptions, FileOptions, Sandbox } from "./sandbox/sandbox.ts";
+export type { ExecOptions, FileOptions, OpenSandboxOptions, Sandbox } from "./sandbox/sandbox.ts";
 export type { ContainerRecord, SwarmState } from "./state/rules/swarm-state.ts";
 export type { SwarmPlan } from "./tasks/rules/plan.ts";

@@ -42,8 +42,11 @@ const listContainers: ListContainersOfProject = async (socket, projectId) =>
 function quickPlace(): FastHookInput {
   const { state, config } = userFolders(process.env);
   return {
-    ...{ folder: process.cwd(), root: dirname(programFolder()) },
-    ...{ stateFolder: state, configFolder: config, env: process.env },
+    folder: process.cwd(),
+    root: dirname(programFolder()),
+    stateFolder: state,
+    configFolder: config,
+    env: process.env,
     projectFolder: process.env["CLAUDE_PROJECT_DIR"] || null,
     write,
   };

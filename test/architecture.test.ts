@@ -1,7 +1,21 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import {
+  decisions,
+  fullFolders,
+  importCycles,
+  largeParameters,
+  longFiles,
+  longFunctions,
+  parseSource,
+  processHandlers,
+  readSources,
+  type Source,
+  spreadLiterals,
+  unusedRules,
+} from "./source-guards.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -120,22 +134,182 @@ describe("the architecture", () => {
     expect(readers.sort()).toEqual([
       "src/app/library.ts",
       "src/app/run-program.ts",
+      "src/engine/private/engine-daemon.ts",
       "src/engine/private/engine-network.ts",
-      "src/engine/private/private-engine.ts",
       "src/git/start-git.ts",
       "src/main.ts",
     ]);
   });
+});
 
-  test("modules fit on a screen or two", () => {
-    const long = sourceFiles()
-      .filter((file) => !file.startsWith("src/contract/"))
-      .map((file) => [readFileSync(join(root, file), "utf8").split("\n").length, file] as const)
-      .filter(([lines]) => lines > 420);
+describe("the guards", () => {
+  const sources = readSources(
+    root,
+    sourceFiles().filter((file) => !file.startsWith("src/contract/")),
+  );
+  const app = sources.filter(({ file }) => file.startsWith("src/app/"));
+  const importsByFile = new Map(
+    sourceFiles().map((file) => [
+      file,
+      importsOf(file, readFileSync(join(root, file), "utf8"))
+        .filter(({ target }) => target.startsWith("."))
+        .map(({ target }) => join(dirname(file), target)),
+    ]),
+  );
 
-    expect(long).toEqual([]);
+  test("the sources are read", () => {
+    expect(sources.length).toBeGreaterThan(500);
+    expect(app.length).toBeGreaterThan(2);
+  });
+
+  test("no folder has more than 25 files", () => {
+    const files = [...sourceFiles(), ...filesBelow("test")].filter((file) => /\.(?:ts|mjs|sh)$/.test(file));
+
+    expect(fullFolders(files, 25)).toEqual([]);
+  });
+
+  test("no file has more than 300 lines, and none in `src/app` more than 150", () => {
+    expect([...longFiles(sources, 300), ...longFiles(app, 150)]).toEqual([]);
+  });
+
+  test("no function has more than 100 lines", () => {
+    expect(longFunctions(sources, 100)).toEqual([]);
+  });
+
+  test("no exported function takes an object of more than 10 members, the library's own aside", () => {
+    const index = sources.find(({ file }) => file === "src/index.ts");
+
+    expect(largeParameters(sources, 10, index)).toEqual([]);
+  });
+
+  test("`src/app` decides nothing", () => {
+    expect(decisions(app)).toEqual([]);
+  });
+
+  test("no file imports itself through others, types included", () => {
+    expect(importCycles(importsByFile)).toEqual([]);
+  });
+
+  test("no folder of the table imports itself through others", () => {
+    const rows = new Map(
+      [...folders].map(([folder, { imports }]) => [folder, imports.filter((it) => folders.has(it))]),
+    );
+
+    expect(importCycles(rows)).toEqual([]);
+  });
+
+  test("no literal is spread where it stands", () => {
+    expect(spreadLiterals(sources)).toEqual([]);
+  });
+
+  test("only the start of a process handles the process's events", () => {
+    const others = sources.filter(({ file }) => !/^src\/app\/|(?:^|\/)main\.ts$/.test(file));
+
+    expect(processHandlers(others)).toEqual([]);
+  });
+
+  test("the product uses all that a folder `rules/` exports", () => {
+    const scripts = filesBelow("scripts").filter((file) => /^scripts\/[^/]+\.ts$/.test(file));
+
+    expect(unusedRules(sources, readSources(root, scripts))).toEqual([]);
+  });
+
+  const many = Array.from({ length: 11 }, (_, index) => `readonly m${index}: number;`).join("\n");
+
+  test.each<[what: string, guard: (planted: readonly Source[]) => string[], text: string]>([
+    ["a long file", (planted) => longFiles(planted, 300), "const a = 1;\n".repeat(301)],
+    [
+      "a long function",
+      (planted) => longFunctions(planted, 100),
+      `const a = {\n  b() {\n${"    c();\n".repeat(100)}  },\n};`,
+    ],
+    [
+      "a parameter of eleven members",
+      (planted) => largeParameters(planted, 10),
+      `export function f({ m0 }: { ${many} }): void {}`,
+    ],
+    [
+      "a parameter that inherits its eleventh member",
+      (planted) => largeParameters(planted, 10),
+      `interface A { ${many} }\ninterface B extends Omit<A, "m0"> { readonly b: number }\nexport function f(deps: B): void {}`,
+    ],
+    [
+      "a parameter that picks eleven members",
+      (planted) => largeParameters(planted, 10),
+      `export const f = (deps: Pick<A, ${Array.from({ length: 11 }, (_, index) => `"m${index}"`).join(" | ")}>) => 1;`,
+    ],
+    ["a decision", decisions, "export const f = (a: boolean) => (a ? 1 : 2);"],
+    ["a literal that is spread", spreadLiterals, "const a = { ...{ b, c }, d };"],
+    ["a handler of the process", processHandlers, 'process.once("exit", () => {});'],
+  ])("%s is refused", (_what, guard, text) => {
+    expect(guard([parseSource("src/state/planted.ts", text)])).toHaveLength(1);
+  });
+
+  test("a folder of 26 files, a circle of imports and an unused rule are refused", () => {
+    const files = Array.from({ length: 26 }, (_, index) => `src/a/${index}.ts`);
+    const circle = new Map([
+      ["a", ["b"]],
+      ["b", ["c"]],
+      ["c", ["a"]],
+    ]);
+    const rule = parseSource("src/state/rules/planted.ts", "export function unused(): void {}");
+
+    expect(fullFolders(files, 25)).toHaveLength(1);
+    expect(importCycles(circle)).toEqual(["a → b → c → a"]);
+    expect(unusedRules([rule])).toEqual(["src/state/rules/planted.ts: unused"]);
+  });
+
+  test("each step of a task is a function that its file exports", () => {
+    const steps = [
+      ...readFileSync(join(root, "docs/one-task.md"), "utf8").matchAll(
+        /^\| [^|]+ \| `(\w+)` \| `([^`]+)` \|$/gm,
+      ),
+    ];
+
+    expect(steps.length).toBeGreaterThan(25);
+    const missing = steps.filter(
+      ([, name = "", file = ""]) =>
+        !new RegExp(`^export (?:async )?(?:function|const) ${name}\\b`, "m").test(
+          existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "",
+        ),
+    );
+    expect(missing.map(([row]) => row)).toEqual([]);
+  });
+
+  test("every path in the table of questions exists, and each of the house's questions has a row", () => {
+    const table = section("Where does X happen?");
+    const paths = quoted(table).filter((word) => word.includes("/") && !word.startsWith(".aimi"));
+    const questions = [...table.matchAll(/^\| ([^|]+\?) \|/gm)].map(([, question]) => question);
+
+    expect(paths.length).toBeGreaterThan(100);
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+    for (const question of houseQuestions) expect(questions).toContain(question);
   });
 });
+
+/** What a stranger to the code asks first. */
+const houseQuestions = [
+  "Why is a container marked failed?",
+  "How many workers run at once?",
+  "What is in an agent's prompt?",
+  "Why was a bundle refused?",
+  "What does a model cost?",
+  "Which check does `swarm run` choose?",
+  "Why does a worker count as stalled?",
+  "What does Ctrl-C do, and what does the second one?",
+  "In which order are results merged, kept or set aside?",
+  "How does a worker's placeholder become a real key?",
+  "Which exit code does a timeout have?",
+  "Why did swarm build an image again?",
+  "What does the terminal show while a swarm runs?",
+  "What does a duration such as `5m` mean?",
+  "How long does swarm wait before it tries again?",
+  "How is a further agent added?",
+  "How is a further engine added?",
+  "What is in a summary, and which sources does it use?",
+  "Which entries of a tar archive are refused?",
+  "When does a worker go on after its model's rate limit?",
+];
 
 function sourceFiles(): string[] {
   return ["src", "adapter", "gateway", "hooks"]

@@ -1,6 +1,6 @@
+import { addAbortListener } from "node:events";
 import { openAcpSession } from "./acp-session.ts";
 import {
-  type AcpTurnState,
   type AcpUpdateResult,
   applyAcpPermissionRequest,
   applyAcpUpdate,
@@ -10,13 +10,8 @@ import {
   flushAgentMessage,
 } from "./acp-turn-state.ts";
 import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
-import {
-  classifyModelFailure,
-  classifyRpcFailure,
-  classifyStopReason,
-  createTurnFailure,
-} from "./classify-acp-end.ts";
-import { type JsonRpc, openJsonRpc, RpcClosedError, RpcError, RpcProtocolError } from "./json-rpc.ts";
+import { classifyModelFailure, classifyRpcFailure, classifyStopReason } from "./classify-acp-end.ts";
+import { openJsonRpc, RpcFailure, RpcProtocolError } from "./json-rpc.ts";
 import {
   type JsonObject,
   readIdField,
@@ -24,6 +19,7 @@ import {
   toJsonObject,
   toJsonObjects,
 } from "./read-json-fields.ts";
+import { agentCrash, createTurnFailure } from "./turn-failure.ts";
 import { killProgramAfter, waitForExitOrKill } from "./wait-for-exit.ts";
 
 /**
@@ -33,28 +29,22 @@ import { killProgramAfter, waitForExitOrKill } from "./wait-for-exit.ts";
 const exitMs = 10_000;
 const stopMs = 5_000;
 
+/**
+ * The last total cost of each conversation. A conversation may span several programs, and agents report only
+ * totals.
+ */
+const costById = new Map<string, number>();
+
 /** The kind of agent for programs that implement version 1 of the Agent Client Protocol. */
-export const acpAgent: Agent = createAcpAgent();
+export const acpAgent: Agent = {
+  kind: "acp",
+  program: ({ command }) => command?.[0] ?? "",
+  needsOneOf: [],
+  versionFlags: [],
+  runTurn: executeTurn,
+};
 
-function createAcpAgent(): Agent {
-  // Remembers the last total cost of each conversation: a conversation may span several programs, and agents report only
-  // totals.
-  const costById = new Map<string, number>();
-  return {
-    kind: "acp",
-    program: ({ command }) => command?.[0] ?? "",
-    needsOneOf: [],
-    versionFlags: [],
-    runTurn: (turn, tools, signal) => executeTurn(turn, tools, costById, signal),
-  };
-}
-
-async function executeTurn(
-  turn: AgentTurn,
-  tools: TurnSandbox,
-  costById: Map<string, number>,
-  signal: AbortSignal,
-): Promise<TurnEnd> {
+async function executeTurn(turn: AgentTurn, tools: TurnSandbox, signal: AbortSignal): Promise<TurnEnd> {
   const { command } = turn.agent;
   if (!command)
     return createTurnFailure(
@@ -64,7 +54,7 @@ async function executeTurn(
     );
   if (signal.aborted) return wasStopped;
   const program = tools.start(command);
-  const end = await endOf(startConversation(turn, tools, program, costById), program, signal);
+  const end = await endOf(startConversation(turn, tools, program), program, signal);
   // Kills an agent that has violated the protocol, since it may not obey a request to end either.
   if (end.kind === "broke" && end.error instanceof RpcProtocolError) await program.kill();
   else program.endInput();
@@ -78,7 +68,7 @@ async function executeTurn(
  * it does not stop.
  */
 async function endOf(
-  conversation: Conversation,
+  conversation: ReturnType<typeof startConversation>,
   program: AgentProgram,
   signal: AbortSignal,
 ): Promise<TurnEnd | Broken> {
@@ -87,29 +77,18 @@ async function endOf(
     conversation.cancel();
     cleanup.use(killProgramAfter(program, stopMs));
   };
-  signal.addEventListener("abort", stop, { once: true });
-  cleanup.defer(() => signal.removeEventListener("abort", stop));
+  cleanup.use(addAbortListener(signal, stop));
   return await conversation.end;
 }
 
-const wasStopped: TurnEnd = createTurnFailure("AGENT_CRASH", "story", "the adapter stopped the agent");
+const wasStopped: TurnEnd = agentCrash("the adapter stopped the agent");
 
 interface Broken {
   readonly kind: "broke";
-  readonly error: RpcError | RpcClosedError | RpcProtocolError;
+  readonly error: RpcFailure;
 }
 
-interface Conversation {
-  readonly end: Promise<TurnEnd | Broken>;
-  cancel(): void;
-}
-
-function startConversation(
-  turn: AgentTurn,
-  tools: TurnSandbox,
-  program: AgentProgram,
-  costById: Map<string, number>,
-): Conversation {
+function startConversation(turn: AgentTurn, tools: TurnSandbox, program: AgentProgram) {
   const reporter = reportUpdates(tools);
   const rpc = openJsonRpc(program, {
     onRequest: (method, params) =>
@@ -133,68 +112,34 @@ function startConversation(
       sessionId = session.id;
       // The earlier cost of a resumed conversation is known only if the agent reported it to this process of the adapter.
       const earlierCostUsd = session.isResumed ? (costById.get(session.id) ?? null) : 0;
+      const text = session.isResumed ? turn.prompt : (turn.promptForNewConversation ?? turn.prompt);
       let answer: JsonObject = {};
+      reporter.begin();
       try {
-        answer = await prompt(rpc, reporter, turn, session);
+        answer = await rpc.request("session/prompt", { sessionId, prompt: [{ type: "text", text }] });
       } finally {
+        reporter.finish();
         // Reports the usage of a failed turn, too, since providers bill it.
-        const { totalCostUsd } = reporter.facts();
-        if (totalCostUsd !== null) costById.set(session.id, totalCostUsd);
-        const usage = computeTurnUsage(answer, reporter.facts(), earlierCostUsd);
+        const facts = reporter.facts();
+        if (facts.totalCostUsd !== null) costById.set(session.id, facts.totalCostUsd);
+        const usage = computeTurnUsage(answer, facts, earlierCostUsd);
         if (usage) tools.reportUsage(usage);
       }
       const end = classifyStopReason(readStringField(answer, "stopReason"));
       const { modelFailure } = reporter.facts();
       if (end.kind === "ended" && modelFailure) return classifyModelFailure(modelFailure);
       if (end.kind === "ended" && reporter.hasDenied())
-        return createTurnFailure(
-          "AGENT_CRASH",
-          "story",
-          "the agent requested a permission that the adapter cannot grant",
-        );
+        return agentCrash("the agent requested a permission that the adapter cannot grant");
       return end;
     } catch (error) {
-      if (error instanceof RpcError || error instanceof RpcClosedError || error instanceof RpcProtocolError)
-        return { kind: "broke", error };
+      if (error instanceof RpcFailure) return { kind: "broke", error };
       throw error;
     }
   }
 }
 
-async function prompt(
-  rpc: JsonRpc,
-  reporter: UpdateReporter,
-  turn: AgentTurn,
-  { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
-): Promise<JsonObject> {
-  const text = isResumed ? turn.prompt : (turn.promptForNewConversation ?? turn.prompt);
-  reporter.begin();
-  try {
-    return await rpc.request("session/prompt", { sessionId: id, prompt: [{ type: "text", text }] });
-  } finally {
-    reporter.finish();
-  }
-}
-
 /** Reports the agent's updates during one turn as activities, and answers its permission requests. */
-interface UpdateReporter {
-  /**
-   * Starts to report the agent's updates. Earlier updates are ignored: an agent that loads a conversation
-   * first sends the old updates again.
-   */
-  begin(): void;
-  take(update: JsonObject): void;
-  /**
-   * Returns the answer to a permission request of the agent. Selects an option that allows the tool call, or
-   * cancels the request if it offers no such option.
-   */
-  permit(request: JsonObject): JsonObject;
-  finish(): void;
-  facts(): AcpTurnState;
-  hasDenied(): boolean;
-}
-
-function reportUpdates(tools: TurnSandbox): UpdateReporter {
+function reportUpdates(tools: TurnSandbox) {
   let facts = createAcpTurnState();
   let isReporting = false;
   let hasDenied = false;
@@ -205,13 +150,21 @@ function reportUpdates(tools: TurnSandbox): UpdateReporter {
   }
 
   return {
+    /**
+     * Starts to report the agent's updates. Earlier updates are ignored: an agent that loads a conversation
+     * first sends the old updates again.
+     */
     begin() {
       isReporting = true;
     },
-    take(update) {
+    take(update: JsonObject) {
       if (isReporting) apply(applyAcpUpdate(facts, update));
     },
-    permit(request) {
+    /**
+     * Returns the answer to a permission request of the agent. Selects an option that allows the tool call, or
+     * cancels the request if it offers no such option.
+     */
+    permit(request: JsonObject) {
       apply(applyAcpPermissionRequest(facts, request));
       const options = toJsonObjects(request["options"]);
       // Chooses by kind, since the names of options differ between agents. Prefers `allow_once`: for `allow_always`, some

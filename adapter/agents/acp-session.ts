@@ -1,5 +1,4 @@
 import type { AgentTurn, TurnFailure, TurnSandbox } from "./agent.ts";
-import { createTurnFailure } from "./classify-acp-end.ts";
 import { type JsonRpc, RpcError } from "./json-rpc.ts";
 import {
   type JsonObject,
@@ -8,6 +7,7 @@ import {
   toJsonObject,
   toJsonObjects,
 } from "./read-json-fields.ts";
+import { createTurnFailure } from "./turn-failure.ts";
 
 /** An open session of the Agent Client Protocol, to which the adapter can send a prompt. */
 export interface AcpSession {
@@ -46,42 +46,25 @@ export async function openAcpSession(
 
   const canLoad = toJsonObject(greeting["agentCapabilities"])["loadSession"] === true;
   const kept = turn.continues && canLoad ? tools.conversation.id : null;
-  const loaded = kept === null ? null : await load(rpc, kept);
-  if (kept !== null && loaded !== null) {
-    const refused = await prepare(rpc, turn, kept, loaded);
-    return refused ?? { kind: "open", id: kept, isResumed: true };
-  }
-
-  const made = await rpc.request("session/new", { cwd, mcpServers });
-  const id = readStringField(made, "sessionId");
+  const loaded =
+    kept === null ? null : await requestOrNull(rpc, "session/load", { sessionId: kept, cwd, mcpServers });
+  const session = loaded ?? (await rpc.request("session/new", { cwd, mcpServers }));
+  const id = loaded === null ? readStringField(session, "sessionId") : kept;
   if (id === null)
     return createTurnFailure("AGENT_CRASH", "worker", "the agent's answer to session/new has no sessionId");
-  await tools.conversation.keep(id);
-  const refused = await prepare(rpc, turn, id, made);
-  return refused ?? { kind: "open", id, isResumed: false };
+  if (loaded === null) await tools.conversation.keep(id);
+  await chooseMode(rpc, id, session);
+  return (await chooseModel(rpc, turn, id, session)) ?? { kind: "open", id, isResumed: loaded !== null };
 }
 
-/**
- * Asks the agent to load an earlier conversation. Returns null if the agent cannot load it; the caller then
- * opens a new conversation.
- */
-async function load(rpc: JsonRpc, sessionId: string): Promise<JsonObject | null> {
+/** Sends a request, and returns null if the agent answers with an error, for example because it lost a session. */
+async function requestOrNull(rpc: JsonRpc, method: string, params: JsonObject): Promise<JsonObject | null> {
   try {
-    return await rpc.request("session/load", { sessionId, cwd, mcpServers });
+    return await rpc.request(method, params);
   } catch (error) {
     if (error instanceof RpcError) return null;
     throw error;
   }
-}
-
-async function prepare(
-  rpc: JsonRpc,
-  turn: AgentTurn,
-  sessionId: string,
-  session: JsonObject,
-): Promise<TurnFailure | null> {
-  await chooseMode(rpc, sessionId, session);
-  return chooseModel(rpc, turn, sessionId, session);
 }
 
 /**
@@ -101,12 +84,9 @@ async function chooseMode(rpc: JsonRpc, sessionId: string, session: JsonObject):
   );
   const modeId = offered.find((id) => id !== null && freeModes.includes(id));
   if (!modeId) return;
-  try {
-    await rpc.request("session/set_mode", { sessionId, modeId });
-  } catch (error) {
-    // Continues in the agent's default mode, in which the agent asks for permissions and the adapter answers.
-    if (!(error instanceof RpcError)) throw error;
-  }
+  // After a refusal, continues in the agent's default mode, in which the agent asks for permissions and the adapter
+  // answers.
+  await requestOrNull(rpc, "session/set_mode", { sessionId, modeId });
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { ActivityKind } from "../../src/contract/acp.ts";
 import { removeOldestEntries } from "../../src/text/remove-oldest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { firstLine } from "./first-line.ts";
+import { describePlan, firstLine } from "./describe-tool-call.ts";
 import {
   type JsonObject,
   readCountField,
@@ -68,23 +68,22 @@ export const createAcpTurnState = (): AcpTurnState => ({
  * activities to report.
  */
 export function applyAcpUpdate(facts: AcpTurnState, update: JsonObject): AcpUpdateResult {
-  const kind = update["sessionUpdate"];
-  if (kind === "agent_message_chunk") return readChunk(facts, update);
-  switch (kind) {
+  switch (update["sessionUpdate"]) {
+    case "agent_message_chunk":
+      return readChunk(facts, update);
     case "tool_call":
     case "tool_call_update":
-      return after(flushAgentMessage(facts), (ended) => readTool(ended, update));
+      return afterMessage(facts, (ended) => readTool(ended, update));
     case "plan":
-      return after(flushAgentMessage(facts), (ended) => ({
-        facts: ended,
-        activities: [{ kind: "plan", summary: describePlan(toJsonObjects(update["entries"])) }],
-      }));
+      return afterMessage(facts, (ended) =>
+        step(ended, [{ kind: "plan", summary: describePlan(toJsonObjects(update["entries"]), "content") }]),
+      );
     case "session_info_update":
       return readAside(facts, toJsonObject(toJsonObject(update["_meta"])["codex"]));
     case "usage_update":
-      return { facts: { ...facts, totalCostUsd: costOf(update) ?? facts.totalCostUsd }, activities: [] };
+      return step({ ...facts, totalCostUsd: costOf(update) ?? facts.totalCostUsd });
     default:
-      return { facts, activities: [] };
+      return step(facts);
   }
 }
 
@@ -93,7 +92,7 @@ export function applyAcpUpdate(facts: AcpTurnState, update: JsonObject): AcpUpda
  * ask for permission before they report the tool call.
  */
 export function applyAcpPermissionRequest(facts: AcpTurnState, request: JsonObject): AcpUpdateResult {
-  return after(flushAgentMessage(facts), (ended) => readTool(ended, toJsonObject(request["toolCall"])));
+  return afterMessage(facts, (ended) => readTool(ended, toJsonObject(request["toolCall"])));
 }
 
 /**
@@ -102,10 +101,7 @@ export function applyAcpPermissionRequest(facts: AcpTurnState, request: JsonObje
  */
 export function flushAgentMessage(facts: AcpTurnState): AcpUpdateResult {
   const summary = firstLine(facts.message ?? "");
-  return {
-    facts: { ...facts, message: "" },
-    activities: summary === "" ? [] : [{ kind: "text", summary }],
-  };
+  return step({ ...facts, message: "" }, summary === "" ? [] : [{ kind: "text", summary }]);
 }
 
 /**
@@ -151,33 +147,32 @@ export function computeTurnUsage(
 function readChunk(facts: AcpTurnState, update: JsonObject): AcpUpdateResult {
   const messageId = readIdField(update, "messageId");
   if (messageId !== facts.messageId)
-    return after(flushAgentMessage(facts), (ended) => readChunk({ ...ended, messageId }, update));
-  if (facts.message === null) return { facts, activities: [] };
+    return afterMessage(facts, (ended) => readChunk({ ...ended, messageId }, update));
+  if (facts.message === null) return step(facts);
   const message = facts.message + (readStringField(toJsonObject(update["content"]), "text") ?? "");
   const isReportedNow = message.length > 300 || message.trimStart().includes("\n");
-  if (!isReportedNow) return { facts: { ...facts, message }, activities: [] };
-  return { facts: { ...facts, message: null }, activities: [{ kind: "text", summary: firstLine(message) }] };
+  if (!isReportedNow) return step({ ...facts, message });
+  return step({ ...facts, message: null }, [{ kind: "text", summary: firstLine(message) }]);
 }
 
 function readAside(facts: AcpTurnState, codex: JsonObject): AcpUpdateResult {
   const thread = readStringField(toJsonObject(codex["threadStatus"]), "type");
-  if (thread === "systemError")
-    return { facts: { ...facts, modelFailure: { status: facts.lastStatus } }, activities: [] };
-  if (thread === "active") return { facts: { ...facts, modelFailure: null }, activities: [] };
+  if (thread === "systemError") return step({ ...facts, modelFailure: { status: facts.lastStatus } });
+  if (thread === "active") return step({ ...facts, modelFailure: null });
   const error = toJsonObject(codex["error"]);
   const words = firstLine(
     `${readStringField(error, "message") ?? ""} ${readStringField(error, "additionalDetails") ?? ""}`,
   );
-  if (words === "") return { facts, activities: [] };
+  if (words === "") return step(facts);
   // `codexErrorInfo` has one key, the name of the kind of error.
   const [kind] = toJsonObjects(Object.values(toJsonObject(error["codexErrorInfo"])));
   const lastStatus = readNumberField(kind ?? {}, "httpStatusCode");
-  return { facts: { ...facts, lastStatus }, activities: [{ kind: "retry", summary: words }] };
+  return step({ ...facts, lastStatus }, [{ kind: "retry", summary: words }]);
 }
 
 function readTool(facts: AcpTurnState, call: JsonObject): AcpUpdateResult {
   const id = readIdField(call, "toolCallId");
-  if (id === null) return { facts, activities: [] };
+  if (id === null) return step(facts);
   const known = facts.tools.get(id);
   const kind = toolKind(call) ?? known?.kind ?? "tool";
   const words = firstLine(readStringField(call, "title") ?? "") || known?.summary || "a tool";
@@ -186,13 +181,11 @@ function readTool(facts: AcpTurnState, call: JsonObject): AcpUpdateResult {
   const tool: Tool = { kind, summary: words, state: hasEnded ? "ended" : "open" };
   facts.tools.set(id, tool);
   removeOldestEntries(facts.tools);
-  const step = (activities: readonly AgentActivity[]): AcpUpdateResult => ({ facts, activities });
-
-  if (known && known.summary === tool.summary && known.state === tool.state) return step([]);
+  if (known && known.summary === tool.summary && known.state === tool.state) return step(facts);
   // Ignores a title that comes after the end of a tool call: it does not open the tool call again.
-  if (known?.state === "ended") return step([]);
+  if (known?.state === "ended") return step(facts);
   const summary = hasEnded ? `${words}: ${status === "failed" ? "failed" : "done"}` : words;
-  return step([{ kind, summary, tool: { id, state: tool.state } }]);
+  return step(facts, [{ kind, summary, tool: { id, state: tool.state } }]);
 }
 
 function toolKind(call: JsonObject): ActivityKind | null {
@@ -201,21 +194,18 @@ function toolKind(call: JsonObject): ActivityKind | null {
   return kind === "execute" ? "command" : "tool";
 }
 
-function describePlan(entries: readonly JsonObject[]): string {
-  const done = entries.filter((entry) => entry["status"] === "completed").length;
-  const now = readStringField(
-    toJsonObject(entries.find((entry) => entry["status"] === "in_progress")),
-    "content",
-  );
-  return firstLine(`Plan: ${done} of ${entries.length} done${now === null ? "" : `, ${now}`}`);
-}
-
 function costOf(update: JsonObject): number | null {
   const cost = toJsonObject(update["cost"]);
   return cost["currency"] === "USD" ? readNumberField(cost, "amount") : null;
 }
 
-function after(first: AcpUpdateResult, then: (facts: AcpTurnState) => AcpUpdateResult): AcpUpdateResult {
+/** Reports the agent's current message, and then applies an update that ends the message. */
+function afterMessage(facts: AcpTurnState, then: (facts: AcpTurnState) => AcpUpdateResult): AcpUpdateResult {
+  const first = flushAgentMessage(facts);
   const second = then(first.facts);
-  return { facts: second.facts, activities: [...first.activities, ...second.activities] };
+  return step(second.facts, [...first.activities, ...second.activities]);
+}
+
+function step(facts: AcpTurnState, activities: readonly AgentActivity[] = []): AcpUpdateResult {
+  return { facts, activities };
 }

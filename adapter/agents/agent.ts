@@ -28,7 +28,9 @@ export interface TurnFailure {
     | "AGENT_AUTH_FAILED"
     | "AGENT_CRASH"
     | "AGENT_STALLED"
-    | "AGENT_LIMIT_REACHED";
+    | "AGENT_LIMIT_REACHED"
+    | "CONTAINER_OOM"
+    | "PROCESSES_EXHAUSTED";
   readonly message: string;
   readonly scope: "story" | "worker";
 }

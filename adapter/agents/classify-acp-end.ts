@@ -1,70 +1,64 @@
 import { sanitizeText } from "../../src/text/sanitize-text.ts";
 import type { ModelFailure } from "./acp-turn-state.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
-import { RpcClosedError, type RpcError, RpcProtocolError } from "./json-rpc.ts";
+import { RpcClosedError, RpcError, type RpcFailure } from "./json-rpc.ts";
 import { readStringField, toJsonObject } from "./read-json-fields.ts";
+import { agentCrash, agentExitFailure, agentNotFound, createTurnFailure } from "./turn-failure.ts";
+
+const failureByStopReason: ReadonlyMap<string | null, TurnFailure> = new Map([
+  [
+    "max_tokens",
+    createTurnFailure(
+      "AGENT_LIMIT_REACHED",
+      "story",
+      "the agent reached the model's token limit (max_tokens)",
+    ),
+  ],
+  [
+    "max_turn_requests",
+    createTurnFailure(
+      "AGENT_LIMIT_REACHED",
+      "story",
+      "the agent reached its limit of requests to the model (max_turn_requests)",
+    ),
+  ],
+  ["refusal", agentCrash("the model refused to continue")],
+  ["cancelled", agentCrash("the agent's turn was cancelled")],
+]);
 
 /**
  * Decides from the agent's `stopReason` whether a turn ended or failed. Only `end_turn` means that the agent
  * considers its work done.
  */
 export function classifyStopReason(stopReason: string | null): TurnEnd {
-  switch (stopReason) {
-    case "end_turn":
-      return { kind: "ended" };
-    case "max_tokens":
-      return createTurnFailure(
-        "AGENT_LIMIT_REACHED",
-        "story",
-        "the agent reached the model's token limit (max_tokens)",
-      );
-    case "max_turn_requests":
-      return createTurnFailure(
-        "AGENT_LIMIT_REACHED",
-        "story",
-        "the agent reached its limit of requests to the model (max_turn_requests)",
-      );
-    case "refusal":
-      return createTurnFailure("AGENT_CRASH", "story", "the model refused to continue");
-    case "cancelled":
-      return createTurnFailure("AGENT_CRASH", "story", "the agent's turn was cancelled");
-    default:
-      return createTurnFailure(
-        "AGENT_CRASH",
-        "story",
-        `the agent stopped with an unknown stop reason: ${sanitizeText(stopReason ?? "none")}`,
-      );
-  }
+  if (stopReason === "end_turn") return { kind: "ended" };
+  return (
+    failureByStopReason.get(stopReason) ??
+    agentCrash(`the agent stopped with an unknown stop reason: ${sanitizeText(stopReason ?? "none")}`)
+  );
 }
 
 /** Returns the failure of a turn in which the model's API failed. The turn's `stopReason` does not matter. */
 export function classifyModelFailure({ status }: ModelFailure): TurnFailure {
   return (
     judgeStatus(status, `the model's API answered ${status}`) ??
-    createTurnFailure(
-      "AGENT_CRASH",
-      "story",
-      `the model's API failed${status === null ? "" : ` (${status})`}`,
-    )
+    agentCrash(`the model's API failed${status === null ? "" : ` (${status})`}`)
   );
 }
 
 /**
  * Returns the failure of a turn in which a JSON-RPC request to the agent failed. `exit` is how the agent's
- * program ended; null if it still runs.
+ * program ended.
  */
 export function classifyRpcFailure(
-  error: RpcError | RpcClosedError | RpcProtocolError,
-  exit: { readonly code: number; readonly stderrTail: string } | null,
+  error: RpcFailure,
+  { code, stderrTail }: { readonly code: number; readonly stderrTail: string },
 ): TurnFailure {
   const words = sanitizeText(error.message, 300);
-  if (error instanceof RpcClosedError) return judgeExit(exit);
-  if (error instanceof RpcProtocolError)
-    return createTurnFailure(
-      "AGENT_CRASH",
-      "story",
-      `the agent violated the Agent Client Protocol: ${words}`,
-    );
+  if (error instanceof RpcClosedError)
+    return code === 127 ? agentNotFound(stderrTail) : agentExitFailure(code, "an answer", stderrTail);
+  if (!(error instanceof RpcError))
+    return agentCrash(`the agent violated the Agent Client Protocol: ${words}`);
   // Agents that call models by HTTP report the HTTP status as the error's code, or the kind of error as `errorKind`.
   const kind = readStringField(toJsonObject(error.details), "errorKind");
   const byStatus = judgeStatus(error.code, words);
@@ -79,19 +73,7 @@ export function classifyRpcFailure(
     );
   if (kind === "model_not_found")
     return createTurnFailure("AGENT_CRASH", "worker", `the model was not found: ${words}`);
-  return createTurnFailure(
-    "AGENT_CRASH",
-    "story",
-    `the agent answered a request with an error: ${words} (${error.code})`,
-  );
-}
-
-export function createTurnFailure(
-  code: TurnFailure["code"],
-  scope: TurnFailure["scope"],
-  message: string,
-): TurnFailure {
-  return { kind: "failed", code, scope, message };
+  return agentCrash(`the agent answered a request with an error: ${words} (${error.code})`);
 }
 
 const authRequired = -32000;
@@ -115,16 +97,4 @@ function rateLimit(words: string): TurnFailure {
     "worker",
     `the model's API reported a rate limit: ${words}`,
   );
-}
-
-function judgeExit(exit: { readonly code: number; readonly stderrTail: string } | null): TurnFailure {
-  const last = exit?.stderrTail.trim().split("\n").at(-1) ?? "";
-  const detail = last === "" ? "" : `: ${sanitizeText(last, 300)}`;
-  if (exit?.code === 127)
-    return createTurnFailure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${detail}`);
-  const signal = exit && exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
-  const message = exit
-    ? `the agent exited with code ${exit.code}${signal} and without an answer${detail}`
-    : "the agent closed its standard output before it answered a request";
-  return createTurnFailure("AGENT_CRASH", "story", message);
 }

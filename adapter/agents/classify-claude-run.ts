@@ -1,6 +1,13 @@
 import { sanitizeText } from "../../src/text/sanitize-text.ts";
 import type { TurnEnd, TurnFailure } from "./agent.ts";
 import type { ClaudeResult, ClaudeRunState } from "./claude-run-state.ts";
+import {
+  agentCrash,
+  agentExitFailure,
+  agentNotFound,
+  createTurnFailure,
+  lastStderrLine,
+} from "./turn-failure.ts";
 
 /**
  * How Claude Code ended: by itself, because the adapter stopped it, or because it waited too long for
@@ -30,24 +37,24 @@ export function classifyClaudeRun(facts: ClaudeRunState, exit: ClaudeExit): Turn
     return accessDenied("the model's API refused the API key (401)");
   if (result === null) return withoutResult(facts, exit);
   if (result.isError)
-    return exit.manner === "stopped" ? crashed("the adapter stopped the agent") : judgeError(facts, result);
+    return exit.manner === "stopped"
+      ? agentCrash("the adapter stopped the agent")
+      : judgeError(facts, result);
   if (result.deniedTools.length > 0)
-    return crashed(
+    return agentCrash(
       `the agent was not allowed to use ${[...new Set(result.deniedTools)].join(", ")}, and the agent continued without these tools`,
     );
   if (exit.manner === "by-itself" && exit.code !== 0)
-    return crashed(`the agent reported success but exited with code ${exit.code}${lastStderrLine(exit)}`);
+    return agentCrash(
+      `the agent reported success but exited with code ${exit.code}${lastStderrLine(exit.stderrTail)}`,
+    );
   return { kind: "ended" };
 }
 
 function withoutResult(facts: ClaudeRunState, exit: ClaudeExit): TurnFailure {
-  if (exit.manner === "stopped") return crashed("the adapter stopped the agent");
-  if (exit.code === 127 && !facts.hasBegun)
-    return failure("AGENT_NOT_FOUND", "worker", `the agent's program was not found${lastStderrLine(exit)}`);
-  const signal = exit.code > 128 ? ` (signal ${exit.code - 128})` : "";
-  return crashed(
-    `the agent exited with code ${exit.code}${signal} and without a result${lastStderrLine(exit)}`,
-  );
+  if (exit.manner === "stopped") return agentCrash("the adapter stopped the agent");
+  if (exit.code === 127 && !facts.hasBegun) return agentNotFound(exit.stderrTail);
+  return agentExitFailure(exit.code, "a result", exit.stderrTail);
 }
 
 function judgeError(facts: ClaudeRunState, result: ClaudeResult): TurnFailure {
@@ -61,7 +68,8 @@ function judgeError(facts: ClaudeRunState, result: ClaudeResult): TurnFailure {
     case "prompt_too_long":
       return reached("story", `the conversation is too long for the model${words}`);
   }
-  if (result.stopReason === "refusal" || facts.modelRefused) return crashed("the model refused to continue");
+  if (result.stopReason === "refusal" || facts.modelRefused)
+    return agentCrash("the model refused to continue");
   if (kind === "authentication_failed" || status === 401 || status === 403)
     return accessDenied(
       `the model's API refused the agent's credentials${status === null ? "" : ` (${status})`}${words}`,
@@ -71,29 +79,16 @@ function judgeError(facts: ClaudeRunState, result: ClaudeResult): TurnFailure {
   if (kind === "rate_limit" || status === 429)
     return reached("worker", `the model's API reported a rate limit (429)${words}`);
   if (kind === "model_not_found" || status === 404)
-    return failure("AGENT_CRASH", "worker", `the model was not found${words}`);
+    return createTurnFailure("AGENT_CRASH", "worker", `the model was not found${words}`);
   if (facts.apiError)
-    return crashed(`the model's API failed${status === null ? "" : ` (${status})`}${words}`);
-  return crashed(`the agent gave up (terminal reason: ${result.terminalReason ?? "none"})${words}`);
+    return agentCrash(`the model's API failed${status === null ? "" : ` (${status})`}${words}`);
+  return agentCrash(`the agent gave up (terminal reason: ${result.terminalReason ?? "none"})${words}`);
 }
 
 function accessDenied(message: string): TurnFailure {
-  return failure("AGENT_AUTH_FAILED", "worker", message);
+  return createTurnFailure("AGENT_AUTH_FAILED", "worker", message);
 }
 
 function reached(scope: TurnFailure["scope"], message: string): TurnFailure {
-  return failure("AGENT_LIMIT_REACHED", scope, message);
-}
-
-function crashed(message: string): TurnFailure {
-  return failure("AGENT_CRASH", "story", message);
-}
-
-function failure(code: TurnFailure["code"], scope: TurnFailure["scope"], message: string): TurnFailure {
-  return { kind: "failed", code, scope, message };
-}
-
-function lastStderrLine({ stderrTail }: ClaudeExit): string {
-  const last = stderrTail.trim().split("\n").at(-1) ?? "";
-  return last === "" ? "" : `: ${sanitizeText(last, 300)}`;
+  return createTurnFailure("AGENT_LIMIT_REACHED", scope, message);
 }

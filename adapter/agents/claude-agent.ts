@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { addAbortListener } from "node:events";
 import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
 import { type ClaudeExit, classifyClaudeRun, isApiKeyRefused } from "./classify-claude-run.ts";
 import { applyClaudeEvent, type ClaudeRunState, createClaudeRunState } from "./claude-run-state.ts";
@@ -22,8 +23,11 @@ export const claudeAgent: Agent = {
   kind: "claude",
   program: () => "claude",
   needsOneOf: [
-    ...["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
-    ...["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
   ],
   versionFlags: ["--version"],
   runTurn: executeTurn,
@@ -100,8 +104,7 @@ async function run(turn: AgentTurn, start: Start, tools: TurnSandbox, signal: Ab
     // Avoids an unhandled rejection: `end` awaits `ending` only after the program has ended.
     ending.catch(() => {});
   };
-  const cancel = (): void => stop("stopped");
-  signal.addEventListener("abort", cancel, { once: true });
+  using _listener = addAbortListener(signal, () => stop("stopped"));
 
   const read = async (): Promise<void> => {
     for await (const line of program.lines) {
@@ -127,7 +130,6 @@ async function run(turn: AgentTurn, start: Start, tools: TurnSandbox, signal: Ab
     return { facts, exit: { code, stderrTail: program.stderrTail, manner } };
   } finally {
     clearTimeout(backgroundTimer);
-    signal.removeEventListener("abort", cancel);
   }
 }
 
@@ -159,10 +161,7 @@ function withoutExtraTraffic(env: TurnSandbox["env"]): Record<string, string> {
 }
 
 async function writePrompt(program: AgentProgram, prompt: string): Promise<void> {
-  try {
-    await program.write(prompt);
-  } catch {
-    // The program ended before it had read the whole prompt; its exit code says why.
-  }
+  // Ignores a failed write: the program ended before it had read the whole prompt, and its exit code says why.
+  await program.write(prompt).catch(() => {});
   program.endInput();
 }

@@ -1,7 +1,6 @@
 import { removeOldestEntries } from "../../src/text/remove-oldest.ts";
 import type { AgentActivity, TurnUsage } from "./agent.ts";
-import { describeToolCall, type ToolCallDescription } from "./describe-tool-call.ts";
-import { firstLine } from "./first-line.ts";
+import { describeToolCall, firstLine, type ToolCallDescription } from "./describe-tool-call.ts";
 import {
   type JsonObject,
   readCountField,
@@ -11,6 +10,7 @@ import {
   toJsonObject,
   toJsonObjects,
 } from "./read-json-fields.ts";
+import { addUsage, noUsage } from "./turn-usage.ts";
 
 /**
  * The final result event of Claude Code, without its field `subtype`, which is "success" even after API
@@ -59,14 +59,16 @@ export interface ClaudeRunState {
    * then, because the result is then outdated.
    */
   readonly result: ClaudeResult | null;
-  /** The usage up to the last reported result. `usageSinceResult` holds the usage of later model calls. */
-  readonly usageUpToResult: TurnUsage;
-  readonly usageSinceResult: TurnUsage;
-  /**
-   * The IDs of the messages whose usage `usageSinceResult` includes. The adapter changes this set in place,
-   * because copying it for each event would be slow.
-   */
-  readonly countedMessageIds: Set<string>;
+  readonly usage: {
+    /** The usage up to the last reported result. `sinceResult` holds the usage of later model calls. */
+    readonly upToResult: TurnUsage;
+    readonly sinceResult: TurnUsage;
+    /**
+     * The IDs of the messages whose usage `sinceResult` includes. The adapter changes this set in place,
+     * because copying it for each event would be slow.
+     */
+    readonly countedMessageIds: Set<string>;
+  };
 }
 
 /**
@@ -79,8 +81,6 @@ export interface ClaudeEventResult {
   readonly usage: TurnUsage | null;
 }
 
-const nothing: TurnUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
-
 export function createClaudeRunState({ isResumed }: { readonly isResumed: boolean }): ClaudeRunState {
   return {
     hasBegun: false,
@@ -92,9 +92,7 @@ export function createClaudeRunState({ isResumed }: { readonly isResumed: boolea
     modelRefused: false,
     apiError: null,
     result: null,
-    usageUpToResult: nothing,
-    usageSinceResult: nothing,
-    countedMessageIds: new Set(),
+    usage: { upToResult: noUsage, sinceResult: noUsage, countedMessageIds: new Set() },
   };
 }
 
@@ -149,7 +147,7 @@ function readAssistant(facts: ClaudeRunState, event: JsonObject): ClaudeEventRes
     return step({ ...facts, apiError }, words === "" ? [] : [{ kind: "text", summary: words }]);
   }
 
-  const { openTools, countedMessageIds } = facts;
+  const { openTools, usage } = facts;
   const activities: AgentActivity[] = [];
   for (const block of blocks) {
     const text = block["type"] === "text" ? firstLine(readStringField(block, "text") ?? "") : "";
@@ -169,12 +167,12 @@ function readAssistant(facts: ClaudeRunState, event: JsonObject): ClaudeEventRes
   const messageId = readIdField(message, "id");
   // Counts the usage of each message once: each block of a message comes in a separate event, which repeats the usage of
   // the whole message.
-  const isNew = messageId !== null && !countedMessageIds.has(messageId);
+  const isNew = messageId !== null && !usage.countedMessageIds.has(messageId);
   const known = { ...facts, refusedKeys: 0, apiError: null };
   if (!isNew) return step(known, activities);
-  removeOldestEntries(countedMessageIds.add(messageId));
-  const usageSinceResult = addUsage(facts.usageSinceResult, usageOf(toJsonObject(message["usage"])));
-  return step({ ...known, usageSinceResult }, activities, { reportUsage: true });
+  removeOldestEntries(usage.countedMessageIds.add(messageId));
+  const sinceResult = addUsage(usage.sinceResult, usageOf(toJsonObject(message["usage"])));
+  return step({ ...known, usage: { ...usage, sinceResult } }, activities, { reportUsage: true });
 }
 
 function readToolResults(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult {
@@ -209,16 +207,15 @@ function readResult(facts: ClaudeRunState, event: JsonObject): ClaudeEventResult
       readStringField(event, "result") ?? errors.filter((part) => typeof part === "string").join("\n"),
     ),
   };
-  const usageUpToResult = addUsage(facts.usageUpToResult, resultUsage(facts, event));
+  const upToResult = addUsage(facts.usage.upToResult, resultUsage(facts, event));
   // Reports an end for each open tool call: these tool calls ended with the turn.
   const activities = [...facts.openTools].map(
     ([id, { kind, summary }]): AgentActivity => ({ kind, summary, tool: { id, state: "ended" } }),
   );
   facts.openTools.clear();
-  facts.countedMessageIds.clear();
-  return step({ ...facts, result, usageUpToResult, usageSinceResult: nothing }, activities, {
-    reportUsage: true,
-  });
+  facts.usage.countedMessageIds.clear();
+  const usage = { ...facts.usage, upToResult, sinceResult: noUsage };
+  return step({ ...facts, result, usage }, activities, { reportUsage: true });
 }
 
 /**
@@ -231,7 +228,7 @@ function resultUsage(facts: ClaudeRunState, event: JsonObject): TurnUsage {
   const usage = usageOf(toJsonObject(event["usage"]));
   const total = readNumberField(event, "total_cost_usd");
   // Without `model_usage_since_last_result`, the total is this run's cost only if the conversation began with this run.
-  const isFirst = !facts.isResumed && facts.usageUpToResult.costUsd === undefined;
+  const isFirst = !facts.isResumed && facts.usage.upToResult.costUsd === undefined;
   return total !== null && isFirst ? { ...usage, costUsd: total } : usage;
 }
 
@@ -242,7 +239,7 @@ function modelUsage(model: JsonObject): TurnUsage {
     outputTokens: readCountField(model, "outputTokens"),
     cacheReadTokens: readCountField(model, "cacheReadInputTokens"),
     cacheWriteTokens: readCountField(model, "cacheCreationInputTokens"),
-    ...(costUsd === null ? {} : { costUsd }),
+    ...(costUsd !== null && { costUsd }),
   };
 }
 
@@ -255,22 +252,11 @@ function usageOf(usage: JsonObject): TurnUsage {
   };
 }
 
-function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
-  const costs = [one.costUsd, other.costUsd].filter((cost) => cost !== undefined);
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-    ...(costs.length > 0 ? { costUsd: costs.reduce((sum, cost) => sum + cost, 0) } : {}),
-  };
-}
-
 function step(
   facts: ClaudeRunState,
   activities: readonly AgentActivity[] = [],
   { reportUsage }: { readonly reportUsage: boolean } = { reportUsage: false },
 ): ClaudeEventResult {
-  const usage = reportUsage ? addUsage(facts.usageUpToResult, facts.usageSinceResult) : null;
+  const usage = reportUsage ? addUsage(facts.usage.upToResult, facts.usage.sinceResult) : null;
   return { facts, activities, usage };
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { RequestedAgent } from "../../src/contract/acp.ts";
-import type { Agent, AgentProgram, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
+import { addAbortListener } from "node:events";
+import type { Agent, AgentTurn, TurnEnd, TurnSandbox } from "./agent.ts";
+import { describeStderr, runProgramTurn } from "./run-program-turn.ts";
+import { agentCrash } from "./turn-failure.ts";
 
 /**
  * The kind of agent for any program. The program gets the prompt on its stdin and in a file, and succeeds if
@@ -10,13 +12,9 @@ export const commandAgent: Agent = {
   kind: "command",
   needsOneOf: [],
   versionFlags: [],
-  program: (agent) => commandOf(agent)[0] ?? "",
-  runTurn: (turn, tools, signal) => runProgram(commandOf(turn.agent), turn, tools, signal),
+  program: ({ command }) => command?.[0] ?? "",
+  runTurn: runProgram,
 };
-
-function commandOf({ command: words }: RequestedAgent): readonly string[] {
-  return words ?? [];
-}
 
 /**
  * A shell script that writes the prompt to a file in a new folder with a random name. The name is random
@@ -25,12 +23,9 @@ function commandOf({ command: words }: RequestedAgent): readonly string[] {
 const writePrompt = 'umask 077 && mkdir -- "$1" && cat > "$1/$2"';
 
 /** Runs the program until it ends, and reports every line of its output as an activity. */
-async function runProgram(
-  words: readonly string[],
-  { storyId, continues, ...turn }: AgentTurn,
-  tools: TurnSandbox,
-  signal: AbortSignal,
-): Promise<TurnEnd> {
+async function runProgram(turn: AgentTurn, tools: TurnSandbox, signal: AbortSignal): Promise<TurnEnd> {
+  const { storyId } = turn;
+  const words = turn.agent.command ?? [];
   // The program remembers no earlier turn, so it gets the whole story each time.
   const prompt = turn.promptForNewConversation ?? turn.prompt;
   const [folder, name] = [`/tmp/aimi-prompt-${randomUUID()}`, `${storyId}.md`];
@@ -38,45 +33,16 @@ async function runProgram(
   // Not awaited: the pipe may be full until the writing program reads its input.
   void writer.write(prompt);
   writer.endInput();
-  const written = await exitOrKill(writer, signal);
-  if (written !== 0) return unwritten(writer);
+  {
+    using _listener = addAbortListener(signal, () => void writer.kill());
+    if ((await writer.exit) !== 0)
+      return agentCrash(`the agent's prompt could not be written to /tmp${describeStderr(writer)}`);
+  }
 
   const program = tools.start(words, {
-    ...{ AIMI_STORY_ID: storyId, AIMI_PROMPT_FILE: `${folder}/${name}` },
-    ...(continues ? { AIMI_CONTINUES: "1" } : {}),
+    AIMI_STORY_ID: storyId,
+    AIMI_PROMPT_FILE: `${folder}/${name}`,
+    ...(turn.continues && { AIMI_CONTINUES: "1" }),
   });
-  const interrupt = () => program.interrupt();
-  signal.addEventListener("abort", interrupt, { once: true });
-  if (signal.aborted) interrupt();
-  try {
-    // Not awaited: a program that never reads its input may fill its output pipe, which the loop below must drain.
-    void program.write(prompt);
-    program.endInput();
-    for await (const line of program.lines) tools.report({ kind: "text", summary: line });
-    const code = await program.exit;
-    if (code === 0) return { kind: "ended" };
-    return {
-      ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-      message: `${words[0]} exited with code ${code}${program.stderrTail ? `: ${program.stderrTail.trim()}` : ""}`,
-    };
-  } finally {
-    signal.removeEventListener("abort", interrupt);
-  }
-}
-
-/** Resolves with the program's exit code. Kills the program when `signal` aborts. */
-async function exitOrKill(program: AgentProgram, signal: AbortSignal): Promise<number> {
-  const kill = () => void program.kill();
-  signal.addEventListener("abort", kill, { once: true });
-  if (signal.aborted) kill();
-  try {
-    return await program.exit;
-  } finally {
-    signal.removeEventListener("abort", kill);
-  }
-}
-
-function unwritten({ stderrTail }: AgentProgram): TurnEnd {
-  const message = `the agent's prompt could not be written to /tmp${stderrTail ? `: ${stderrTail.trim()}` : ""}`;
-  return { kind: "failed", code: "AGENT_CRASH", scope: "story", message };
+  return await runProgramTurn({ name: `${words[0]}`, program, input: prompt }, tools, signal);
 }

@@ -1,5 +1,5 @@
 import type { ActivityKind } from "../../src/contract/acp.ts";
-import { firstLine } from "./first-line.ts";
+import { sanitizeText } from "../../src/text/sanitize-text.ts";
 import { type JsonObject, readStringField, toJsonObject, toJsonObjects } from "./read-json-fields.ts";
 
 /** A short description of a tool call, for people to read. */
@@ -15,7 +15,7 @@ export function describeToolCall(name: string, input: JsonObject, folder: string
     case "Bash":
       return { kind: "command", summary: firstLine(`Bash: ${of("command")}`) };
     case "TodoWrite":
-      return { kind: "plan", summary: describeTodos(toJsonObjects(input["todos"])) };
+      return { kind: "plan", summary: describePlan(toJsonObjects(input["todos"]), "activeForm", "content") };
     case "TaskCreate":
     case "TaskUpdate":
       return { kind: "plan", summary: firstLine(`Plan: ${of("subject") || of("status") || "changed"}`) };
@@ -27,11 +27,12 @@ export function describeToolCall(name: string, input: JsonObject, folder: string
   }
 }
 
-function describeTodos(todos: readonly JsonObject[]): string {
-  const done = todos.filter((todo) => todo["status"] === "completed").length;
-  const current = toJsonObject(todos.find((todo) => todo["status"] === "in_progress"));
-  const now = readStringField(current, "activeForm") ?? readStringField(current, "content");
-  return firstLine(`Plan: ${done} of ${todos.length} done${now === null ? "" : `, ${now}`}`);
+/** Describes a plan of an agent in one line. The current step's text is in the first of the fields that it has. */
+export function describePlan(steps: readonly JsonObject[], ...textFields: readonly string[]): string {
+  const done = steps.filter((step) => step["status"] === "completed").length;
+  const current = toJsonObject(steps.find((step) => step["status"] === "in_progress"));
+  const now = textFields.map((field) => readStringField(current, field)).find((text) => text !== null);
+  return firstLine(`Plan: ${done} of ${steps.length} done${now === undefined ? "" : `, ${now}`}`);
 }
 
 const descriptiveFields = ["pattern", "url", "query", "description", "skill", "command", "prompt"];
@@ -46,4 +47,10 @@ function firstOf(input: JsonObject): string {
 
 function withoutFolder(path: string, folder: string): string {
   return folder !== "" && path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
+}
+
+/** Returns the first non-blank line of a text, without characters that are unsafe to display. */
+export function firstLine(text: string): string {
+  const line = text.split("\n").find((part) => part.trim() !== "") ?? "";
+  return sanitizeText(line.trim());
 }

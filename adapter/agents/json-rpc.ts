@@ -9,33 +9,30 @@ import {
   toJsonObject,
 } from "./read-json-fields.ts";
 
+/** Thrown when the agent does not answer a JSON-RPC request with a result. */
+export class RpcFailure extends Error {}
+
 /** Thrown when the agent answers a JSON-RPC request with an error. */
-export class RpcError extends Error {
+export class RpcError extends RpcFailure {
+  override readonly name = "RpcError";
   readonly code: number;
   readonly details: unknown;
 
-  constructor(code: number, message: string, details?: unknown) {
+  constructor(code: number, message: string, details: unknown) {
     super(message);
-    this.name = "RpcError";
     this.code = code;
     this.details = details;
   }
 }
 
 /** Thrown when the agent's program ends before it has answered a JSON-RPC request. */
-export class RpcClosedError extends Error {
-  constructor() {
-    super("the agent ended before it answered a request");
-    this.name = "RpcClosed";
-  }
+export class RpcClosedError extends RpcFailure {
+  override readonly name = "RpcClosed";
 }
 
 /** Thrown when the agent violates JSON-RPC. The adapter then reads no more of the agent's output. */
-export class RpcProtocolError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "RpcViolation";
-  }
+export class RpcProtocolError extends RpcFailure {
+  override readonly name = "RpcViolation";
 }
 
 export interface RpcHandlers {
@@ -49,8 +46,7 @@ export interface RpcHandlers {
 
 export interface JsonRpc {
   /**
-   * Sends a JSON-RPC request and resolves with the agent's result. Rejects with an `RpcError`,
-   * `RpcClosedError` or `RpcProtocolError`.
+   * Sends a JSON-RPC request and resolves with the agent's result. Rejects with an `RpcFailure`.
    */
   request(method: string, params: JsonObject): Promise<JsonObject>;
   notify(method: string, params: JsonObject): void;
@@ -136,7 +132,7 @@ export function openJsonRpc(
   }
 
   async function receiveAll(): Promise<void> {
-    let reason: unknown = new RpcClosedError();
+    let reason: unknown = new RpcClosedError("the agent ended before it answered a request");
     try {
       for await (const line of program.lines) {
         const message = parseJsonLine(line);

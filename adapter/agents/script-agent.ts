@@ -1,6 +1,7 @@
 import type { RequestedAgent } from "../../src/contract/acp.ts";
 import type { AgentScript, ScriptSteps } from "../../src/contract/script-agent.ts";
 import type { Agent } from "./agent.ts";
+import { runProgramTurn } from "./run-program-turn.ts";
 
 const program = "/opt/aimi/adapter";
 
@@ -13,24 +14,16 @@ export const scriptAgent: Agent = {
   needsOneOf: [],
   versionFlags: [],
   program: () => program,
-  async runTurn(turn, tools, signal) {
-    const player = tools.start([program, "play"]);
-    const interrupt = () => player.interrupt();
-    signal.addEventListener("abort", interrupt, { once: true });
-    try {
-      await player.write(JSON.stringify(stepsFor(turn.agent, turn.storyId, turn.continues)));
-      player.endInput();
-      for await (const line of player.lines) tools.report({ kind: "text", summary: line });
-      const code = await player.exit;
-      if (code === 0) return { kind: "ended" };
-      return {
-        ...{ kind: "failed", code: "AGENT_CRASH", scope: "story" },
-        message: `the script exited with code ${code}${player.stderrTail ? `: ${player.stderrTail.trim()}` : ""}`,
-      };
-    } finally {
-      signal.removeEventListener("abort", interrupt);
-    }
-  },
+  runTurn: (turn, tools, signal) =>
+    runProgramTurn(
+      {
+        name: "the script",
+        program: tools.start([program, "play"]),
+        input: JSON.stringify(stepsFor(turn.agent, turn.storyId, turn.continues)),
+      },
+      tools,
+      signal,
+    ),
 };
 
 /**

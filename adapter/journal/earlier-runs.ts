@@ -1,6 +1,7 @@
 import type { AcpMessage } from "../../src/contract/acp.ts";
 import type { StoryStatus } from "../../src/contract/swarm-state.ts";
 import type { TurnUsage } from "../agents/agent.ts";
+import { noUsage } from "../agents/turn-usage.ts";
 
 /** What earlier adapter processes on this volume did, as their journal shows. */
 export interface EarlierAdapterRunResults {
@@ -20,7 +21,6 @@ export interface EarlierAdapterRunResults {
 }
 
 const exitCodes = { completed: 0, failed: 1, stopped: null } as const;
-const noUsage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
 /**
  * Reads from the journal what earlier adapter processes did. Does not validate the messages, since only the
@@ -35,7 +35,7 @@ export async function readEarlierAdapterRunResults(
   let lastCheckpoint: EarlierAdapterRunResults["lastCheckpoint"] = null;
   let lastBundle: string | null = null;
   let exitCode: EarlierAdapterRunResults["exitCode"] = null;
-  let usage: EarlierAdapterRunResults["usage"] = noUsage;
+  let usage = noUsage;
   for await (const message of messages as AsyncIterable<AcpMessage>) {
     switch (message.type) {
       case "progress-update": {

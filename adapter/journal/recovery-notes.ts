@@ -1,6 +1,7 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { ifMissing } from "../../src/errors/system-errors.ts";
+import { writeFileDurably } from "../../src/machine/durable-write.ts";
 import { acceptedTaskRequestPath, recoveryNotesPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
-import { syncFolderToDisk } from "../machine/sync-folder.ts";
 
 /** What the adapter stores for its recovery after a crash, because no journalled message contains it. */
 export interface RecoveryNotes {
@@ -26,7 +27,7 @@ export async function readRecoveryNotes(paths: SandboxPaths): Promise<RecoveryNo
 }
 
 export const writeRecoveryNotes = (paths: SandboxPaths, notes: RecoveryNotes): Promise<void> =>
-  replaceFile(paths, recoveryNotesPath(paths), JSON.stringify(notes));
+  replaceFile(recoveryNotesPath(paths), JSON.stringify(notes));
 
 /**
  * Reads the task request that an earlier adapter process on this volume accepted, in canonical form. Returns
@@ -36,28 +37,12 @@ export const readAcceptedTaskRequest = (paths: SandboxPaths): Promise<string | n
   readIfThere(acceptedTaskRequestPath(paths));
 
 export const writeAcceptedTaskRequest = (paths: SandboxPaths, request: string): Promise<void> =>
-  replaceFile(paths, acceptedTaskRequestPath(paths), request);
+  replaceFile(acceptedTaskRequestPath(paths), request);
 
-/**
- * Replaces a file atomically and syncs it to disk. Uses a fixed name for the temporary file, since only the
- * supervisor writes in this folder.
- */
-async function replaceFile({ aimi }: SandboxPaths, file: string, text: string): Promise<void> {
-  const draft = `${file}.draft`;
-  {
-    await using handle = await open(draft, "w", 0o600);
-    await handle.writeFile(text);
-    await handle.sync();
-  }
-  await rename(draft, file);
-  await syncFolderToDisk(aimi);
+async function replaceFile(file: string, text: string): Promise<void> {
+  await writeFileDurably(file, text, { mode: 0o600 });
 }
 
 async function readIfThere(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  return readFile(file, "utf8").catch(ifMissing(null));
 }

@@ -63,10 +63,19 @@ type Limits = Required<Omit<RequestLimits, "diskBytes">> & { readonly diskBytes:
 
 const minute = 60_000;
 const defaults: Limits = {
-  ...{ idleMs: 15 * minute, toolMs: 30 * minute, storyMs: 60 * minute, wallClockMs: 360 * minute },
-  ...{ checkMs: 10 * minute, snapshotMs: minute, maxRepairs: 2, attempts: 2 },
-  ...{ homeBytes: 1024 ** 3, diskBytes: null },
-  ...{ workFiles: 50_000, workBytes: 1024 ** 3, workFileBytes: 500 * 1024 ** 2 },
+  idleMs: 15 * minute,
+  toolMs: 30 * minute,
+  storyMs: 60 * minute,
+  wallClockMs: 360 * minute,
+  checkMs: 10 * minute,
+  snapshotMs: minute,
+  maxRepairs: 2,
+  attempts: 2,
+  homeBytes: 1024 ** 3,
+  diskBytes: null,
+  workFiles: 50_000,
+  workBytes: 1024 ** 3,
+  workFileBytes: 500 * 1024 ** 2,
 };
 
 /**

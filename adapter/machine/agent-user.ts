@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { addAbortListener } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { listProcessIds, sendSignal } from "../../src/machine/processes.ts";
 import { BoundedText } from "../../src/text/bounded-text.ts";
+import { waitUntilDrained } from "../../src/wire/wait-until-drained.ts";
 import { type KillerProcess, killAllProcessesOfUser, killSignalCount } from "./kill-all-processes.ts";
 import { countOomKills } from "./oom-kills.ts";
 import { type EndedProgram, type ProgramEnd, programEndForAbortReason } from "./program-end.ts";
@@ -83,7 +86,7 @@ export async function runProgramAsAgentUser(
   // Not awaited before `feed`: the `error` and `exit` listeners below must exist before the program can fail.
   const killsBefore = countOomKills();
   const child = startProgramAsAgentUser(run);
-  const exited = returnsOnExit ? waitForProgramEnd(child) : closeOf(child);
+  const exited = waitForProgramEnd(child, returnsOnExit);
   using until = killProcessGroupOnAbort(child, [deadline, signal]);
   const stdout = new BoundedText(maxOutputLength);
   const stderr = new BoundedText(maxOutputLength);
@@ -112,24 +115,21 @@ export function killProcessGroupOnAbort(
   child: ChildProcess,
   signals: readonly (AbortSignal | undefined)[],
 ): Disposable & { judge(end: ProgramEnd): ProgramEnd } {
-  using stack = new DisposableStack();
+  const listeners = new DisposableStack();
   let endedBy: AbortSignal | null = null;
   for (const each of signals) {
     if (!each) continue;
     const end = (): void => {
       endedBy ??= each;
-      signalProcessGroup(child.pid);
+      killProcessGroup(child);
     };
-    if (each.aborted) end();
-    else each.addEventListener("abort", end, { once: true });
-    stack.defer(() => each.removeEventListener("abort", end));
+    listeners.use(addAbortListener(each, end));
   }
-  const listening = stack.move();
   return {
     // A program that exited by itself just before the abort has given a valid answer.
     judge: (end) =>
       end.kind === "killed" && endedBy !== null ? programEndForAbortReason(endedBy.reason) : end,
-    [Symbol.dispose]: () => listening.dispose(),
+    [Symbol.dispose]: () => listeners.dispose(),
   };
 }
 
@@ -144,21 +144,9 @@ async function feed(child: ChildProcess, input: RunAsAgentOptions["input"]): Pro
   }
   for await (const bytes of input) {
     if (stdin.destroyed) break;
-    if (!stdin.write(bytes)) await drained(stdin);
+    if (!stdin.write(bytes)) await waitUntilDrained(stdin);
   }
   stdin.end();
-}
-
-function drained(stream: NodeJS.EventEmitter): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      stream.off("drain", done);
-      stream.off("close", done);
-      resolve();
-    };
-    stream.once("drain", done);
-    stream.once("close", done);
-  });
 }
 
 /**
@@ -169,52 +157,26 @@ const pipeGraceMs = 200;
 
 /**
  * Resolves with the exit code or the signal with which a program ended. Waits for the program's output pipes
- * to close, but at most `pipeGraceMs` after its exit.
+ * to close; if `returnsOnExit` is true, at most `pipeGraceMs` after its exit.
  */
-export function waitForProgramEnd(child: ChildProcess): Promise<ProgramEnd> {
+export function waitForProgramEnd(child: ChildProcess, returnsOnExit = true): Promise<ProgramEnd> {
   return new Promise((resolve) => {
-    child.once("error", (error) => resolve(notBegun(error)));
+    const end = (code: number | null, signal: NodeJS.Signals | null): void =>
+      resolve(code === null ? { kind: "killed", signal: signal ?? "SIGKILL" } : { kind: "exited", code });
+    child.once("error", (error) => resolve({ kind: "not-begun", why: error.message }));
+    child.once("close", end);
+    if (!returnsOnExit) return;
     child.once("exit", (code, signal) => {
-      const done = () => {
-        clearTimeout(timer);
-        resolve(endFrom(code, signal));
-      };
       // If the event loop is late, the timer fires before pending reads; two `setImmediate` let these reads go first.
-      const timer = setTimeout(() => setImmediate(() => setImmediate(done)), pipeGraceMs);
-      child.once("close", done);
+      const timer = setTimeout(() => setImmediate(() => setImmediate(() => end(code, signal))), pipeGraceMs);
+      child.once("close", () => clearTimeout(timer));
     });
   });
 }
 
-/**
- * Resolves with the exit code or the signal with which a program ended, when the program has exited and its
- * output pipes are closed.
- */
-function closeOf(child: ChildProcess): Promise<ProgramEnd> {
-  return new Promise((resolve) => {
-    child.once("error", (error) => resolve(notBegun(error)));
-    child.once("close", (code: number | null, signal: NodeJS.Signals | null) =>
-      resolve(endFrom(code, signal)),
-    );
-  });
-}
-
-function endFrom(code: number | null, signal: NodeJS.Signals | null): ProgramEnd {
-  return code === null ? { kind: "killed", signal: signal ?? "SIGKILL" } : { kind: "exited", code };
-}
-
-function notBegun(error: Error): ProgramEnd {
-  return { kind: "not-begun", why: error.message };
-}
-
-/** Sends a signal to a process group. Does nothing if the group no longer exists. */
-export function signalProcessGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
+/** Kills a program and all processes of its process group. Does nothing if the program was not started. */
+export function killProcessGroup({ pid }: ChildProcess): void {
+  if (pid !== undefined) sendSignal(-pid, "SIGKILL");
 }
 
 /** A process of the agent's Linux user, with its CPU time, threads and memory as read from `/proc`. */
@@ -231,8 +193,7 @@ const pageBytes = 4096;
 
 /** Finds all processes of the agent's Linux user, except zombies. */
 export async function findAgentProcesses(): Promise<AgentUserProcess[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const found = await Promise.all(pids.map((pid) => readProcess(pid).catch(() => null)));
+  const found = await Promise.all((await listProcessIds()).map((pid) => readProcess(pid).catch(() => null)));
   return found.filter((each) => each !== null);
 }
 
@@ -265,7 +226,7 @@ export function killAgentProcesses(): Promise<void> {
   return killAllProcessesOfUser({
     startKiller,
     findProcesses: findAgentProcesses,
-    killProcess: signalProcess,
+    killProcess: (pid) => sendSignal(pid, "SIGKILL"),
     killerMs,
   });
 }
@@ -287,14 +248,5 @@ function startKiller(): KillerProcess {
 
 /** Sends SIGTERM to every process of the agent's Linux user. */
 export async function terminateAgentProcesses(): Promise<void> {
-  for (const { pid } of await findAgentProcesses()) signalProcess(pid, "SIGTERM");
-}
-
-/** Sends a signal to a process. Does nothing if the process no longer exists. */
-function signalProcess(pid: number, signal: NodeJS.Signals = "SIGKILL"): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
+  for (const { pid } of await findAgentProcesses()) sendSignal(pid, "SIGTERM");
 }

@@ -1,5 +1,8 @@
 import type { PauseAwareClock } from "./pause-aware-clock.ts";
 
+/** The default time limit of a command, in milliseconds. */
+const commandMs = 120_000;
+
 /**
  * Sets the time limits of the commands that the adapter runs. Each command has its own limit, and all
  * commands end when the task stops.
@@ -13,13 +16,10 @@ export class AdapterCommandTimeLimits {
     this.#until = until;
   }
 
-  limit(ms: number): ReturnType<StartCommandTimeLimit> {
+  readonly limit: StartCommandTimeLimit = (ms = commandMs) => {
     const own = this.#clock.after(ms);
-    return {
-      signal: AbortSignal.any([own.signal, this.#until]),
-      [Symbol.dispose]: () => own[Symbol.dispose](),
-    };
-  }
+    return { ...own, signal: AbortSignal.any([own.signal, this.#until]) };
+  };
 
   /**
    * Lets the adapter run further commands after the task has stopped, but ends them all after `ms`

@@ -2,12 +2,8 @@ import { statfs } from "node:fs/promises";
 import { nextSizeCheckDelayMs } from "../../src/machine/rules/next-size-check.ts";
 import { formatBytes } from "../../src/text/duration-and-size.ts";
 import { runProgramAsAgentUser } from "./agent-user.ts";
+import { runPeriodically } from "./run-periodically.ts";
 import type { SandboxPaths } from "./sandbox-paths.ts";
-
-interface DiskUse {
-  readonly homeBytes: number;
-  readonly totalBytes: number;
-}
 
 const kibi = 1024;
 
@@ -19,7 +15,7 @@ async function measureDisk(
   { workspace, home }: SandboxPaths,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<DiskUse | null> {
+): Promise<{ readonly homeBytes: number; readonly totalBytes: number } | null> {
   const command = ["du", "-skx", home, workspace, "/tmp", "/var/tmp"];
   const { stdout } = await runProgramAsAgentUser(
     { command, env, folder: "/", maxOutputLength: 10_000 },
@@ -88,8 +84,7 @@ export function isDiskMeasurementDue(
   return growth.inMs >= nextSizeCheckDelayMs(growth, { minMs: leastMs, maxMs: Math.max(maxMs, leastMs) });
 }
 
-/** The interval, in milliseconds, at which the caller of `watchDisk` checks the disk. */
-export const diskCheckIntervalMs = 1_000;
+const checkIntervalMs = 1_000;
 /** The free disk space, in bytes, that the adapter needs to store the agent's work in a git bundle. */
 const minFreeBytes = 16 << 20;
 
@@ -105,8 +100,8 @@ export interface DiskWatchOptions {
 }
 
 /**
- * Returns a function that checks the disk use. It reads the file systems' used bytes in each call, but
- * measures the agent's files only if they could be near a limit.
+ * Checks the disk use every second. Reads the file systems' used bytes in each check, but measures the
+ * agent's files only if they could be near a limit. Returns a function that stops the checks.
  */
 export function watchDisk({
   paths,
@@ -115,12 +110,12 @@ export function watchDisk({
   signal,
   onMeasured,
   onTooFull,
-}: DiskWatchOptions): () => Promise<void> {
+}: DiskWatchOptions): () => void {
   const diskBytes = limits.diskBytes ?? Number.POSITIVE_INFINITY;
   let last: DiskMeasurement | null = null;
   let isMeasuring = false;
 
-  return async () => {
+  const check = async (): Promise<void> => {
     const { bavail, bsize } = await statfs(paths.aimi);
     if (bavail * bsize < minFreeBytes)
       return onTooFull(`only ${formatBytes(bavail * bsize)} of disk space is free in the sandbox's volume`);
@@ -130,15 +125,15 @@ export function watchDisk({
     // Ignores a failed measurement: a later call measures again.
     const use = await measureDisk(paths, env, signal).catch(() => null);
     isMeasuring = false;
-    const tookMs = performance.now() - look.atMs;
-    last = { ...look, bytesUntilLimit: Number.POSITIVE_INFINITY, tookMs };
-    if (!use) return;
-    const { homeBytes, totalBytes } = use;
     last = {
       ...look,
-      bytesUntilLimit: Math.min(limits.homeBytes - homeBytes, diskBytes - totalBytes),
-      tookMs,
+      bytesUntilLimit: use
+        ? Math.min(limits.homeBytes - use.homeBytes, diskBytes - use.totalBytes)
+        : Number.POSITIVE_INFINITY,
+      tookMs: performance.now() - look.atMs,
     };
+    if (!use) return;
+    const { homeBytes, totalBytes } = use;
     onMeasured(totalBytes);
     if (homeBytes > limits.homeBytes)
       onTooFull(
@@ -149,4 +144,6 @@ export function watchDisk({
         `the sandbox holds ${formatBytes(totalBytes)} on disk, more than its limit of ${formatBytes(diskBytes)}`,
       );
   };
+  // Not awaited: the checks of the free space must go on during a measurement, which may take long.
+  return runPeriodically(checkIntervalMs, async () => void check().catch(() => {}));
 }

@@ -1,6 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { areProcessesExhausted } from "../../src/engine/rules/process-limits.ts";
+import { listProcessIds } from "../../src/machine/processes.ts";
 import { findAgentProcesses, killAgentProcesses } from "./agent-user.ts";
+import { runPeriodically } from "./run-periodically.ts";
 
 /** The current number of processes and threads in the sandbox (`now`), and the limit (`most`). */
 export interface ProcessCount {
@@ -57,7 +59,6 @@ export function watchProcesses(
 ): ProcessWatch {
   const spans = new Set<{ full: number; readonly usedUp: AbortController }>();
   let highest = 0;
-  let isLooking = false;
 
   const look = async (): Promise<ProcessCount | null> => {
     if (source === null) return null;
@@ -68,25 +69,16 @@ export function watchProcesses(
     onCount({ now: highest, most }, isMarkedRise);
     return { now, most };
   };
-  const checkSpans = async (): Promise<void> => {
-    const seen = await look();
+  const stop = runPeriodically(lookMs, async () => {
+    if (spans.size === 0) return;
+    // Ignores a failed count: the next interval counts again.
+    const seen = await look().catch(() => null);
     if (seen === null) return;
     for (const span of spans) {
       span.full = areProcessesExhausted(seen) ? span.full + 1 : 0;
       if (span.full >= fullLooks) span.usedUp.abort(usedUpReason(seen));
     }
-  };
-  const timer = setInterval(() => {
-    if (isLooking || spans.size === 0) return;
-    isLooking = true;
-    // Ignores a failed count: the next interval counts again.
-    void checkSpans()
-      .catch(() => {})
-      .finally(() => {
-        isLooking = false;
-      });
-  }, lookMs);
-
+  });
   return {
     async begin() {
       const refused = await source?.refusals();
@@ -113,7 +105,7 @@ export function watchProcesses(
         },
       };
     },
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]: stop,
   };
 }
 
@@ -158,7 +150,7 @@ async function numberIn(file: string): Promise<number> {
 }
 
 async function countOfUser(most: number): Promise<ProcessCount> {
-  const all = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).length;
+  const all = (await listProcessIds()).length;
   // Returns early at the limit: inspecting so many processes one by one would take too long.
   if (areProcessesExhausted({ now: all, most })) return { now: all, most };
   const now = (await findAgentProcesses()).reduce((sum, { threads }) => sum + threads, 0);

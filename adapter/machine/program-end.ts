@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { formatDuration } from "../../src/text/duration-and-size.ts";
 import { TimeLimitReached } from "./pause-aware-clock.ts";
 
@@ -8,7 +9,7 @@ import { TimeLimitReached } from "./pause-aware-clock.ts";
 export type ProgramEnd =
   | { readonly kind: "exited"; readonly code: number }
   /** A signal that the adapter did not send ended the program. */
-  | { readonly kind: "killed"; readonly signal: string }
+  | { readonly kind: "killed"; readonly signal: NodeJS.Signals }
   /** The adapter killed the program because it exceeded its time limit. */
   | { readonly kind: "deadline"; readonly ms: number }
   /** The adapter killed the program because all work of the task stops. */
@@ -59,7 +60,7 @@ export function shellExitCode(end: ProgramEnd): number {
     case "exited":
       return end.code;
     case "killed":
-      return 128 + (signalNumbers[end.signal] ?? 0);
+      return 128 + constants.signals[end.signal];
     case "not-begun":
       return 126;
     case "deadline":
@@ -67,11 +68,6 @@ export function shellExitCode(end: ProgramEnd): number {
       return 137;
   }
 }
-
-const signalNumbers: Readonly<Record<string, number>> = {
-  ...{ SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGILL: 4, SIGABRT: 6, SIGBUS: 7, SIGFPE: 8, SIGKILL: 9 },
-  ...{ SIGSEGV: 11, SIGPIPE: 13, SIGTERM: 15 },
-};
 
 /**
  * Describes how a program ended, in words that follow the program's name. An example is `took longer than 2

@@ -1,5 +1,4 @@
 import type { StoryProgress } from "../../src/contract/acp.ts";
-import type { UserStory } from "../../src/contract/tasks.ts";
 import { truncateText } from "../../src/text/truncate-text.ts";
 import { killAgentProcesses } from "../machine/agent-user.ts";
 import { FatalWorkerError } from "../machine/fatal-worker-error.ts";
@@ -20,44 +19,32 @@ import type {
  * stores the commit in a git bundle.
  */
 export async function completeStory(
-  { paths, workspace, appendToJournal, author, env, swarmId, taskFile, conversationOf }: StoryExecutionDeps,
-  { story, from }: { readonly story: UserStory; readonly from: string },
+  { sandbox, workspace, task, appendToJournal, conversationOf }: StoryExecutionDeps,
+  { story, startCommit }: Pick<StoryToRun, "story" | "startCommit">,
   { tree, checks }: StorySuccess,
 ): Promise<StoryEnd> {
+  const storyId = story.id;
   const parent = await workspace.tip();
+  let good = parent;
   if (tree !== (await workspace.treeOf(parent))) {
-    const message = storyCommitMessage(story, { swarmId, task: taskFile.metadata.title });
-    const commit = await workspace.makeCommit({ tree, parent, message, author });
-    await workspace.moveTo(commit);
-  } else await workspace.moveTo(parent);
-  const good = await workspace.tip();
+    const message = storyCommitMessage(story, { swarmId: task.swarmId, task: task.taskFile.metadata.title });
+    good = await workspace.makeCommit({ tree, parent, message, author: task.author });
+  }
+  await workspace.moveTo(good);
   const stored =
-    good === workspace.base
-      ? null
-      : await storeBundle(paths, workspace, {
-          name: `${story.id}.bundle`,
-          ref: `refs/heads/${workspace.branch}`,
-          env,
-        });
-  await appendToJournal({
-    type: "checkpoint",
-    payload: {
-      ...{ storyId: story.id, commit: good },
-      ...(stored
-        ? { bundle: stored.bundle, bytes: stored.bytes, sha256: stored.sha256 }
-        : { bundle: null, bytes: 0, sha256: null }),
-    },
-  });
-  const commit = good === from ? null : good;
+    good === workspace.spec.base
+      ? { commit: good, bundle: null, bytes: 0, sha256: null }
+      : await storeBundle(sandbox.paths, workspace, `${storyId}.bundle`, workspace.ref);
+  await appendToJournal({ type: "checkpoint", payload: { storyId, ...stored } });
+  const commit = good === startCommit ? null : good;
   const done = checks.length > 0 ? "done and checked" : "done; the story has no check";
   const output = commit === null ? "the requirement was already met: nothing had to change" : done;
-  const conversation = conversationOf(story.id);
-  const progress: StoryProgress = {
-    ...{ storyId: story.id, status: "completed", output, commit, checks },
-    ...(conversation && { conversation }),
-  };
-  await appendToJournal({ type: "progress-update", payload: progress });
-  return { kind: "completed", commit, good, goodBundle: stored?.bundle ?? null };
+  const conversation = conversationOf(storyId);
+  await appendToJournal({
+    type: "progress-update",
+    payload: { storyId, status: "completed", output, commit, checks, ...(conversation && { conversation }) },
+  });
+  return { kind: "completed", commit, lastGood: { commit: good, bundle: stored.bundle } };
 }
 
 /**
@@ -66,10 +53,10 @@ export async function completeStory(
  */
 export async function failStory(
   deps: StoryExecutionDeps,
-  { story, lastGoodCommit }: StoryToRun,
+  { story, lastGood }: Pick<StoryToRun, "story" | "lastGood">,
   failure: StoryFailure,
 ): Promise<StoryEnd> {
-  const { paths, workspace, appendToJournal, author, env } = deps;
+  const { workspace } = deps;
   const { code, scope, checks } = failure;
   const conversation = deps.conversationOf(story.id);
   const message = truncateText(failure.message, 1_900);
@@ -78,25 +65,28 @@ export async function failStory(
   const parent = await workspace.tip();
   const tree = await writeWhatFits(workspace);
   let failedWork: StoryProgress["failedWork"];
-  if (parent !== lastGoodCommit || tree !== (await workspace.treeOf(parent))) {
+  if (parent !== lastGood.commit || tree !== (await workspace.treeOf(parent))) {
     const commit = await workspace.makeCommit({
       tree,
       parent,
       message: unfinishedWorkCommitMessage(story, code),
-      author,
+      author: deps.task.author,
     });
     const ref = `refs/aimi/failed/${story.id}`;
     await workspace.setRef(ref, commit);
-    failedWork = await storeBundle(paths, workspace, { name: `failed-${story.id}.bundle`, ref, env });
+    failedWork = await storeBundle(deps.sandbox.paths, workspace, `failed-${story.id}.bundle`, ref);
   }
-  await workspace.git.run(["update-ref", `refs/heads/${workspace.branch}`, lastGoodCommit]);
-  await workspace.moveTo(lastGoodCommit);
-  await appendToJournal({
+  await workspace.setRef(workspace.ref, lastGood.commit);
+  await workspace.moveTo(lastGood.commit);
+  await deps.appendToJournal({
     type: "progress-update",
     payload: {
-      ...{ storyId: story.id, status: "failed", output: message, reason: { code, message } },
-      ...(checks ? { checks } : {}),
-      ...(failedWork ? { failedWork } : {}),
+      storyId: story.id,
+      status: "failed",
+      output: message,
+      reason: { code, message },
+      ...(checks && { checks }),
+      ...(failedWork && { failedWork }),
       ...(conversation && { conversation }),
     },
   });
@@ -163,7 +153,7 @@ export async function failStoryAfterGitFailure(
     if (!(error instanceof GitFailure)) throw error;
   }
   await killAgentProcesses();
-  await deps.rebuild({ commit: start.lastGoodCommit, bundle: start.lastGoodBundle });
+  await deps.rebuild(start.lastGood);
   await deps.appendToJournal({
     type: "progress-update",
     payload: { storyId: start.story.id, status: "failed", output: message, reason: { code, message } },

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../src/text/duration-and-size.ts";
+import { TaskLimitReached } from "../machine/fatal-worker-error.ts";
 import { ProgramResultUnknownError } from "../machine/program-end.ts";
-import { TaskLimitReached } from "../machine/task-limit-reached.ts";
 import { ChangedFilesTooLargeError } from "../workspace/changed-files-limits.ts";
 import { GitFailure } from "../workspace/git.ts";
 import { completeStory, failOversizedStory, failStory, failStoryAfterGitFailure } from "./complete-story.ts";
@@ -22,18 +22,17 @@ export async function executeStory(
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StoryEnd> {
-  const { story, startCommit } = start;
   try {
     const outcome = await tryInTime(deps, start, signal);
     return "code" in outcome
       ? await failStory(deps, start, outcome)
-      : await completeStory(deps, { story, from: startCommit }, outcome);
+      : await completeStory(deps, start, outcome);
   } catch (error) {
     if (error instanceof ProgramResultUnknownError && error.isOutOfMemory)
       return failStory(deps, start, { code: "CONTAINER_OOM", message: error.message, scope: "story" });
     if (error instanceof ChangedFilesTooLargeError) return failOversizedStory(deps, start, error);
-    if (!(error instanceof GitFailure)) throw error;
-    return failStoryAfterGitFailure(deps, start, error);
+    if (error instanceof GitFailure) return failStoryAfterGitFailure(deps, start, error);
+    throw error;
   }
 }
 
@@ -46,7 +45,8 @@ async function tryInTime(
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StorySuccess | StoryFailure> {
-  using limit = deps.clock.after(deps.limits.storyMs);
+  const { storyMs } = deps.task.limits;
+  using limit = deps.sandbox.clock.after(storyMs);
   try {
     return await runStoryUntilChecksPass(deps, start, AbortSignal.any([signal, limit.signal]));
   } catch (error) {
@@ -54,7 +54,7 @@ async function tryInTime(
     if (reason instanceof TaskLimitReached)
       return { code: reason.code, message: reason.message, scope: "worker" };
     if (signal.aborted || !limit.signal.aborted) throw error;
-    const message = `the story reached its time limit of ${formatDuration(deps.limits.storyMs)}`;
+    const message = `the story reached its time limit of ${formatDuration(storyMs)}`;
     return { code: "AGENT_LIMIT_REACHED", message, scope: "story" };
   }
 }

@@ -1,12 +1,13 @@
 import type { Completion } from "../../src/contract/acp.ts";
 import type { StoryStatus } from "../../src/contract/swarm-state.ts";
 import { readyStories, storiesToSkip } from "../../src/tasks/rules/story-graph.ts";
-import type { EarlierStoryForPrompt } from "../../src/tasks/rules/story-prompt.ts";
+import { truncateText } from "../../src/text/truncate-text.ts";
 import type { EarlierAdapterRunResults } from "../journal/earlier-runs.ts";
-import { FatalWorkerError } from "../machine/fatal-worker-error.ts";
-import { TaskLimitReached } from "../machine/task-limit-reached.ts";
+import { FatalWorkerError, TaskLimitReached } from "../machine/fatal-worker-error.ts";
+import type { SandboxPaths } from "../machine/sandbox-paths.ts";
 import { GitFailure } from "../workspace/git.ts";
 import { storeBundle } from "../workspace/store-bundle.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import { executeStory } from "./execute-story.ts";
 import type { LastGoodCommit, StoryExecutionDeps } from "./story-execution.ts";
 
@@ -23,18 +24,20 @@ type CompletionPayload = Completion["payload"];
  * `signal`.
  */
 export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal): Promise<CompletionPayload> {
-  const { taskFile, history, workspace, appendToJournal, request, onStory } = deps;
-  const { userStories: stories } = taskFile;
+  const { task, history, workspace, appendToJournal, onStory } = deps;
+  const { userStories: stories } = task.taskFile;
   const statusById = new Map<string, StoryStatus>(stories.map(({ id }) => [id, "pending"]));
   const commitById = new Map(history.commitById);
-  for (const { storyId, commit } of request.done ?? []) {
+  for (const { storyId, commit } of task.request.done ?? []) {
     statusById.set(storyId, "completed");
     commitById.set(storyId, commit);
   }
   for (const [storyId, status] of history.statusById)
     if (status !== "in_progress") statusById.set(storyId, status);
-  let lastGoodCommit = history.lastCheckpoint?.commit ?? workspace.base;
-  let lastGoodBundle = history.lastBundle;
+  let lastGood: LastGoodCommit = {
+    commit: history.lastCheckpoint?.commit ?? workspace.spec.base,
+    bundle: history.lastBundle,
+  };
   const errors: string[] = [];
 
   for (;;) {
@@ -65,32 +68,24 @@ export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal):
     signal.throwIfAborted();
 
     const isResumed = history.statusById.get(story.id) === "in_progress";
-    const startCommit = history.startCommitById.get(story.id) ?? lastGoodCommit;
-    const earlier: EarlierStoryForPrompt[] = stories
+    const startCommit = history.startCommitById.get(story.id) ?? lastGood.commit;
+    const earlier = stories
       .filter(({ id }) => statusById.get(id) === "completed")
       .map(({ id, title }) => ({ id, title, commit: commitById.get(id) ?? null }));
     statusById.set(story.id, "in_progress");
     onStory(story.id);
     const begun = isResumed
       ? { output: "the agent continues the story" }
-      : {
-          output: "the agent starts the story",
-          tree: await startTree(deps, { commit: lastGoodCommit, bundle: lastGoodBundle }),
-        };
+      : { output: "the agent starts the story", tree: await startTree(deps, lastGood) };
     await appendToJournal({
       type: "progress-update",
       payload: { storyId: story.id, status: "in_progress", ...begun, from: startCommit },
     });
-    const end = await executeStory(
-      deps,
-      { story, startCommit, lastGoodCommit, lastGoodBundle, isResumed, earlier },
-      signal,
-    );
+    const end = await executeStory(deps, { story, startCommit, lastGood, isResumed, earlier }, signal);
     onStory(null);
     statusById.set(story.id, end.kind);
     if (end.kind === "completed") {
-      lastGoodCommit = end.good;
-      lastGoodBundle = end.goodBundle;
+      lastGood = end.lastGood;
       commitById.set(story.id, end.commit);
       continue;
     }
@@ -101,9 +96,9 @@ export async function executeTask(deps: TaskExecutionDeps, signal: AbortSignal):
 
   const isComplete = stories.every(({ id }) => statusById.get(id) === "completed");
   return {
-    ...(await bundleTaskCommits(deps)),
+    ...(await bundleTaskCommits(deps.sandbox.paths, workspace)),
     status: isComplete ? "completed" : "failed",
-    errors: shorten(errors),
+    errors: errors.slice(0, 50).map((error) => truncateText(error, 500)),
   };
 }
 
@@ -125,20 +120,12 @@ async function startTree({ workspace, rebuild }: TaskExecutionDeps, good: LastGo
  * Stores all commits of the task in one git bundle. Returns the description of the bundle for the completion
  * message to the host.
  */
-export async function bundleTaskCommits({
-  paths,
-  workspace,
-  env,
-}: Pick<StoryExecutionDeps, "paths" | "workspace" | "env">): Promise<
-  Pick<CompletionPayload, "prUrl" | "head" | "bundle" | "sha256">
-> {
+export async function bundleTaskCommits(
+  paths: SandboxPaths,
+  workspace: Workspace,
+): Promise<Pick<CompletionPayload, "prUrl" | "head" | "bundle" | "sha256">> {
   const head = await workspace.tip();
-  if (head === workspace.base) return { prUrl: null, head, bundle: null, sha256: null };
-  const ref = `refs/heads/${workspace.branch}`;
-  const { bundle, sha256 } = await storeBundle(paths, workspace, { name: "work.bundle", ref, env });
+  if (head === workspace.spec.base) return { prUrl: null, head, bundle: null, sha256: null };
+  const { bundle, sha256 } = await storeBundle(paths, workspace, "work.bundle", workspace.ref);
   return { prUrl: null, head, bundle, sha256 };
-}
-
-function shorten(errors: readonly string[]): string[] {
-  return errors.slice(0, 50).map((error) => (error.length > 500 ? `${error.slice(0, 499)}…` : error));
 }

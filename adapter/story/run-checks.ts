@@ -3,10 +3,9 @@ import type { CheckResult } from "../../src/contract/acp.ts";
 import { sanitizeLines, sanitizeText } from "../../src/text/sanitize-text.ts";
 import { truncateTextStart } from "../../src/text/truncate-text.ts";
 import { killAgentProcesses, runProgramAsAgentUser } from "../machine/agent-user.ts";
-import type { PauseAwareClock } from "../machine/pause-aware-clock.ts";
-import type { ProcessWatch } from "../machine/process-watch.ts";
 import { ProgramResultUnknownError, shellExitCode } from "../machine/program-end.ts";
 import { outFolderPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
+import type { WatchedSandbox } from "../turn/run-turn.ts";
 
 export interface ChecksToRun {
   readonly storyId: string;
@@ -33,11 +32,7 @@ const keptLog = 1_000_000;
  * remaining processes of the agent's Linux user.
  */
 export async function runChecks(
-  {
-    paths,
-    clock,
-    processes,
-  }: { readonly paths: SandboxPaths; readonly clock: PauseAwareClock; readonly processes: ProcessWatch },
+  { paths, clock, processes }: WatchedSandbox,
   { storyId, commands, env, limitMs }: ChecksToRun,
   signal: AbortSignal,
 ): Promise<{ readonly results: CheckResult[]; readonly failed: FailedCheck | null }> {
@@ -51,8 +46,12 @@ export async function runChecks(
     await using span = await processes.begin();
     const { end, isOutOfMemory, stdout, stderr } = await runProgramAsAgentUser(
       {
-        ...{ command: ["sh", "-c", command], env, folder: paths.workspace, maxOutputLength: keptLog },
-        ...{ deadline: limit.signal, returnsOnExit: true },
+        command: ["sh", "-c", command],
+        env,
+        folder: paths.workspace,
+        maxOutputLength: keptLog,
+        deadline: limit.signal,
+        returnsOnExit: true,
       },
       AbortSignal.any([signal, span.limitReached]),
     );
@@ -67,7 +66,11 @@ export async function runChecks(
     if (end.kind === "not-begun")
       throw new ProgramResultUnknownError(`\`${command}\``, { end, isOutOfMemory });
     const exitCode = end.kind === "deadline" ? null : shellExitCode(end);
-    await keepLog(paths, storyId, `$ ${command}\n${output}\n${resultOf(exitCode, limitMs)}\n\n`);
+    const result =
+      exitCode === null
+        ? `ended after its time limit of ${Math.round(limitMs / 1_000)} s`
+        : `exit ${exitCode}`;
+    await keepLog(paths, storyId, `$ ${command}\n${output}\n${result}\n\n`);
     results.push({
       command: sanitizeText(command),
       exitCode,
@@ -76,18 +79,16 @@ export async function runChecks(
     });
     if (exitCode !== 0) {
       const lacked = isOutOfMemory ? "memory" : whyRefused === null ? null : "processes";
-      const result =
-        resultOf(exitCode, limitMs) + (lacked === null ? "" : `; the sandbox ran out of ${lacked}`);
-      return { results, failed: { command, result, output: truncateTextStart(output, forAgent), lacked } };
+      const failed = {
+        command,
+        result: lacked === null ? result : `${result}; the sandbox ran out of ${lacked}`,
+        output: truncateTextStart(output, forAgent),
+        lacked,
+      } as const;
+      return { results, failed };
     }
   }
   return { results, failed: null };
-}
-
-function resultOf(exitCode: number | null, limitMs: number): string {
-  return exitCode === null
-    ? `ended after its time limit of ${Math.round(limitMs / 1_000)} s`
-    : `exit ${exitCode}`;
 }
 
 /**

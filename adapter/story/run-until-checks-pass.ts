@@ -3,7 +3,13 @@ import type { UserStory } from "../../src/contract/tasks.ts";
 import type { AgentTurn } from "../agents/agent.ts";
 import { killAgentProcesses } from "../machine/agent-user.ts";
 import { type FailedCheck, runChecks } from "./run-checks.ts";
-import type { StoryExecutionDeps, StoryFailure, StorySuccess, StoryToRun } from "./story-execution.ts";
+import type {
+  StoryExecutionDeps,
+  StoryFailure,
+  StorySuccess,
+  StoryToRun,
+  TaskToExecute,
+} from "./story-execution.ts";
 import { createStoryTurnBuilder } from "./story-turns.ts";
 
 /**
@@ -21,23 +27,25 @@ export async function runStoryUntilChecksPass(
   start: StoryToRun,
   signal: AbortSignal,
 ): Promise<StorySuccess | StoryFailure> {
-  const { workspace, limits, clock } = deps;
-  const { story, startCommit, lastGoodCommit, isResumed } = start;
-  const checks = checksOf(deps, story);
-  const turns = createStoryTurnBuilder({ ...deps, ...start, checks });
+  const { workspace, sandbox, task } = deps;
+  const { limits } = task;
+  const { story, startCommit, isResumed } = start;
+  const lastGood = start.lastGood.commit;
+  const checks = checksOf(task, story);
+  const turns = createStoryTurnBuilder(task, start, checks);
   let turn: AgentTurn | null = isResumed ? turns.resume() : turns.first();
   // If the earlier run crashed after the commit of this story, skips the agent's turn: only the checks are missing.
   if (isResumed && (await isCommittedFor(deps, story, startCommit))) turn = null;
 
   for (let repairs = 0, attempts = 1; ; ) {
     if (turn !== null) {
-      const pauses = clock.pauses;
+      const { pauses } = sandbox.clock;
       const end = await deps.runTurn(turn, signal);
       signal.throwIfAborted();
       if (end.kind === "interrupted")
         throw new Error("The agent's turn was interrupted, but no abort signal was triggered");
       if (end.kind === "failed") {
-        const isFree = clock.pauses > pauses;
+        const isFree = sandbox.clock.pauses > pauses;
         if (
           !worthAnotherTry.includes(end.code) ||
           end.scope === "worker" ||
@@ -51,10 +59,11 @@ export async function runStoryUntilChecksPass(
     }
     await killAgentProcesses();
     await workspace.restoreBranch();
-    if (!(await workspace.isAncestor(lastGoodCommit, await workspace.tip())))
+    if (!(await workspace.isAncestor(lastGood, await workspace.tip())))
       return {
-        ...{ code: "HISTORY_REWRITTEN", scope: "story" },
-        message: `the agent rewrote the branch: the branch no longer contains the last good commit ${lastGoodCommit.slice(0, 10)}`,
+        code: "HISTORY_REWRITTEN",
+        scope: "story",
+        message: `the agent rewrote the branch: the branch no longer contains the last good commit ${lastGood.slice(0, 10)}`,
       };
     const tree = await workspace.writeTree();
     await deps.snapshot(story.id);
@@ -62,13 +71,14 @@ export async function runStoryUntilChecksPass(
       tree !== (await workspace.treeOf(startCommit)) || (await workspace.tip()) !== startCommit;
     if (!isChanged && checks.length === 0 && story.mayBeEmpty !== true)
       return {
-        ...{ code: "NOTHING_CHANGED", scope: "story" },
+        code: "NOTHING_CHANGED",
+        scope: "story",
         message:
           "the agent changed nothing, and the story has no check that could prove that no change was needed",
       };
     const { results, failed } = await runChecks(
-      deps,
-      { storyId: story.id, commands: checks, env: deps.env, limitMs: limits.checkMs },
+      sandbox,
+      { storyId: story.id, commands: checks, env: workspace.spec.env, limitMs: limits.checkMs },
       signal,
     );
     if (failed === null) return { tree, checks: results };
@@ -80,12 +90,12 @@ export async function runStoryUntilChecksPass(
   }
 }
 
-function checksOf({ request, taskFile }: StoryExecutionDeps, story: UserStory): string[] {
+function checksOf({ request, taskFile }: TaskToExecute, story: UserStory): string[] {
   return [...new Set([...(story.verify ?? []), ...(request.verify ?? taskFile.metadata.verify ?? [])])];
 }
 
 async function isCommittedFor(
-  { workspace, swarmId }: StoryExecutionDeps,
+  { workspace, task }: StoryExecutionDeps,
   { id }: UserStory,
   from: string,
 ): Promise<boolean> {
@@ -93,7 +103,7 @@ async function isCommittedFor(
   if (tip === from) return false;
   const format = "%(trailers:key=Swarm-Id,valueonly)%(trailers:key=Swarm-Story,valueonly)";
   const trailers = await workspace.git.run(["log", "-1", `--format=${format}`, "--end-of-options", tip]);
-  return trailers.split("\n").filter(Boolean).join(" ") === `${swarmId} ${id}`;
+  return trailers.split("\n").filter(Boolean).join(" ") === `${task.swarmId} ${id}`;
 }
 
 const lackCodes = { memory: "CONTAINER_OOM", processes: "PROCESSES_EXHAUSTED" } as const;

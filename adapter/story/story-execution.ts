@@ -5,24 +5,14 @@ import type { EarlierStoryForPrompt } from "../../src/tasks/rules/story-prompt.t
 import type { AgentTurn } from "../agents/agent.ts";
 import type { NewJournalMessage } from "../journal/journal.ts";
 import type { taskLimitsWithDefaults } from "../journal/task-request.ts";
-import type { PauseAwareClock } from "../machine/pause-aware-clock.ts";
-import type { ProcessWatch } from "../machine/process-watch.ts";
-import type { SandboxPaths } from "../machine/sandbox-paths.ts";
-import type { SupervisedTurnEnd } from "../turn/run-turn.ts";
+import type { SupervisedTurnEnd, WatchedSandbox } from "../turn/run-turn.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 export interface StoryExecutionDeps {
-  readonly paths: SandboxPaths;
-  readonly clock: PauseAwareClock;
-  readonly processes: ProcessWatch;
+  readonly sandbox: WatchedSandbox;
+  /** The copy of the repository. The environment variables of its spec contain no credentials. */
   readonly workspace: Workspace;
-  readonly request: TaskRequestPayload;
-  readonly taskFile: TaskFile;
-  readonly swarmId: string;
-  readonly author: CommitAuthor;
-  readonly limits: ReturnType<typeof taskLimitsWithDefaults>;
-  /** The environment variables for the checks and for git. They contain no credentials. */
-  readonly env: Readonly<Record<string, string>>;
+  readonly task: TaskToExecute;
   readonly runTurn: (turn: AgentTurn, signal: AbortSignal) => Promise<SupervisedTurnEnd>;
   readonly appendToJournal: (message: NewJournalMessage) => Promise<unknown>;
   /**
@@ -33,6 +23,15 @@ export interface StoryExecutionDeps {
   readonly snapshot: (storyId: string) => Promise<void>;
   /** Rebuilds the workspace at the given commit from the git bundles on the adapter's volume. */
   readonly rebuild: (good: LastGoodCommit) => Promise<void>;
+}
+
+/** What the host requested, and what applies to all stories of the task. */
+export interface TaskToExecute {
+  readonly request: TaskRequestPayload;
+  readonly taskFile: TaskFile;
+  readonly swarmId: string;
+  readonly author: CommitAuthor;
+  readonly limits: ReturnType<typeof taskLimitsWithDefaults>;
 }
 
 /**
@@ -56,34 +55,16 @@ export interface StoryToRun {
   readonly story: UserStory;
   /** The tip of the task's branch when the story was first started. */
   readonly startCommit: string;
-  /**
-   * The last commit that contains only completed stories. If this story fails, the adapter resets the task's
-   * branch to that commit.
-   */
-  readonly lastGoodCommit: string;
-  readonly lastGoodBundle: string | null;
+  readonly lastGood: LastGoodCommit;
   /** Whether an earlier adapter process started this story and did not finish it. */
   readonly isResumed: boolean;
   readonly earlier: readonly EarlierStoryForPrompt[];
 }
 
-/**
- * How a story ended. For a failure, `scope` is `worker` if the worker's other stories would fail for the same
- * reason.
- */
 export type StoryEnd =
-  | {
-      readonly kind: "completed";
-      readonly commit: string | null;
-      readonly good: string;
-      readonly goodBundle: string | null;
-    }
-  | {
-      readonly kind: "failed";
-      readonly code: WorkerErrorCode;
-      readonly message: string;
-      readonly scope: "story" | "worker";
-    };
+  | { readonly kind: "completed"; readonly commit: string | null; readonly lastGood: LastGoodCommit }
+  | ({ readonly kind: "failed" } & StoryFailure);
+
 /**
  * The last commit that contains only completed stories, to which the adapter resets the task's branch if a
  * story fails. `bundle` names the git bundle with this commit; null for the base commit.

@@ -1,22 +1,12 @@
-import type { TaskRequestPayload } from "../../src/contract/acp.ts";
-import type { TaskFile, UserStory } from "../../src/contract/tasks.ts";
 import {
   continuePrompt,
-  type EarlierStoryForPrompt,
   repairPrompt,
   reworkPrompt,
   storyPrompt,
 } from "../../src/tasks/rules/story-prompt.ts";
 import type { AgentTurn } from "../agents/agent.ts";
 import type { FailedCheck } from "./run-checks.ts";
-
-export interface StoryTurnBuilderInput {
-  readonly request: TaskRequestPayload;
-  readonly taskFile: TaskFile;
-  readonly story: UserStory;
-  readonly earlier: readonly EarlierStoryForPrompt[];
-  readonly checks: readonly string[];
-}
+import type { StoryToRun, TaskToExecute } from "./story-execution.ts";
 
 /** Builds each turn of a story, including the turn's prompt for the agent. */
 export interface StoryTurnBuilder {
@@ -26,13 +16,11 @@ export interface StoryTurnBuilder {
   repair(failed: FailedCheck): AgentTurn;
 }
 
-export function createStoryTurnBuilder({
-  request,
-  taskFile,
-  story,
-  earlier,
-  checks,
-}: StoryTurnBuilderInput): StoryTurnBuilder {
+export function createStoryTurnBuilder(
+  { request, taskFile }: TaskToExecute,
+  { story, earlier }: StoryToRun,
+  checks: readonly string[],
+): StoryTurnBuilder {
   const taskTitle = taskFile.metadata.title;
   const evidence = request.evidence?.storyId === story.id ? reworkPrompt(request.evidence) : null;
   const plain = storyPrompt({ taskTitle, story, earlier, checks }, request.prompt);
@@ -40,7 +28,9 @@ export function createStoryTurnBuilder({
   const common = { storyId: story.id, agent: request.agent ?? { kind: "claude" } };
   // `promptAfresh` repeats the whole story for an agent that has lost the conversation or never stores one.
   const later = (prompt: string): AgentTurn => ({
-    ...{ ...common, prompt, continues: true },
+    ...common,
+    prompt,
+    continues: true,
     promptForNewConversation: `${fullPrompt}\n\n${prompt}`,
   });
   return {

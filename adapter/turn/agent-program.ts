@@ -2,7 +2,7 @@ import { textLines } from "../../src/wire/text-lines.ts";
 import type { AgentProgram } from "../agents/agent.ts";
 import {
   type AgentUserCommand,
-  signalProcessGroup,
+  killProcessGroup,
   startProgramAsAgentUser,
   waitForProgramEnd,
 } from "../machine/agent-user.ts";
@@ -83,7 +83,7 @@ export function startAgentProgram(
       if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
     },
     kill: async () => {
-      signalProcessGroup(child.pid);
+      killProcessGroup(child);
       await killAll();
     },
   };

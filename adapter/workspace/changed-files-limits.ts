@@ -1,8 +1,10 @@
 import { formatBytes } from "../../src/text/duration-and-size.ts";
+import { truncateText } from "../../src/text/truncate-text.ts";
 import { runProgramAsAgentUser } from "../machine/agent-user.ts";
 import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
 import { requireExitCode } from "../machine/program-end.ts";
 import { type Git, GitFailure } from "./git.ts";
+import { shell } from "./work-folder.ts";
 
 /**
  * The limits on the files that a task may add or change: their number, their total size, and the size of one
@@ -38,7 +40,7 @@ export interface CheckChangedFilesDeps {
    * towards the limits.
    */
   readonly base: string;
-  readonly limits: ChangedFilesLimits;
+  readonly workLimits: ChangedFilesLimits;
 }
 
 /**
@@ -72,7 +74,7 @@ async function measure(
   env: Readonly<Record<string, string>>,
   sizeBefore: ReadonlyMap<string, string> | null,
 ): Promise<ChangedFilesTooLargeError | null> {
-  const { workFiles, workBytes, workFileBytes } = deps.limits;
+  const { workFiles, workBytes, workFileBytes } = deps.workLimits;
   const countByTopFolder = new Map<string, number>();
   const large: Sized[] = [];
   let files = 0;
@@ -81,7 +83,8 @@ async function measure(
   const enough = new AbortController();
   await readRecords(
     deps,
-    { list: ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], script: printSizes, env },
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+    { script: printSizes, env },
     (record) => {
       const [, size = "", blocks = "", path = ""] = /^(\d+) (\d+) (.+)$/s.exec(record) ?? [];
       if (path === "" || sizeBefore?.get(path) === size || enough.signal.aborted) return;
@@ -133,8 +136,7 @@ function sizeOf(file: Sized | null): string {
 
 /** Converts the raw bytes of a file's path to text, and shortens it for a message. */
 function nameOf(path: string): string {
-  const text = Buffer.from(path, "latin1").toString();
-  return text.length > 300 ? `${text.slice(0, 299)}…` : text;
+  return truncateText(Buffer.from(path, "latin1").toString(), 300);
 }
 
 const remedy = (setting: string): string =>
@@ -144,7 +146,7 @@ const remedy = (setting: string): string =>
 async function sizesIn(deps: CheckChangedFilesDeps): Promise<ReadonlyMap<string, string>> {
   const sizes = new Map<string, string>();
   const list = ["ls-tree", "-r", "-l", "-z", "--full-tree", deps.base];
-  await readRecords(deps, { list, script: runAsIs, env: {} }, (record) => {
+  await readRecords(deps, list, { script: runAsIs, env: {} }, (record) => {
     const tab = record.indexOf("\t");
     const size = record.slice(0, tab).split(/ +/)[3];
     if (size !== undefined) sizes.set(record.slice(tab + 1), size);
@@ -165,15 +167,8 @@ const printSizes = `"$@" | find -files0-from - -maxdepth 0 -printf '%s %b %p\\0'
  */
 async function readRecords(
   { folder, git, limit }: CheckChangedFilesDeps,
-  {
-    list,
-    script,
-    env: more,
-  }: {
-    readonly list: readonly string[];
-    readonly script: string;
-    readonly env: Readonly<Record<string, string>>;
-  },
+  list: readonly string[],
+  more: { readonly script: string; readonly env: Readonly<Record<string, string>> },
   onRecord: (record: string) => void,
   enough?: AbortSignal,
 ): Promise<void> {
@@ -187,8 +182,12 @@ async function readRecords(
   };
   const result = await runProgramAsAgentUser(
     {
-      ...{ command: ["sh", "-c", script, "sh", ...command], env: { ...env, ...more }, folder },
-      ...{ maxOutputLength: 1_000, onOutput, deadline: limited.signal },
+      command: shell(more.script, ...command),
+      env: { ...env, ...more.env },
+      folder,
+      maxOutputLength: 1_000,
+      onOutput,
+      deadline: limited.signal,
     },
     enough,
   );

@@ -6,7 +6,7 @@ import { sanitizeToOneLine } from "../../src/text/sanitize-text.ts";
  * The committer of all commits that the adapter makes. Its name or email also replaces an author's name or
  * email that git would refuse.
  */
-const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
+export const committer: CommitAuthor = { name: "swarm", email: "swarm@localhost" };
 
 type Titled = Pick<UserStory, "id" | "title">;
 
@@ -37,8 +37,10 @@ export function unfinishedWorkCommitMessage({ id, title }: Titled, code: string)
  */
 export function gitAuthorVariables({ name, email }: CommitAuthor): Record<string, string> {
   return {
-    ...{ GIT_AUTHOR_NAME: named(name, committer.name), GIT_AUTHOR_EMAIL: named(email, committer.email) },
-    ...{ GIT_COMMITTER_NAME: committer.name, GIT_COMMITTER_EMAIL: committer.email },
+    GIT_AUTHOR_NAME: named(name, committer.name),
+    GIT_AUTHOR_EMAIL: named(email, committer.email),
+    GIT_COMMITTER_NAME: committer.name,
+    GIT_COMMITTER_EMAIL: committer.email,
   };
 }
 

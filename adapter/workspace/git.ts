@@ -3,8 +3,8 @@ import {
   type RunAsAgentResult,
   runProgramAsAgentUser,
 } from "../machine/agent-user.ts";
-import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
 import { describeProgramEnd, type ProgramEnd, requireExitCode } from "../machine/program-end.ts";
+import type { WorkFolder } from "./work-folder.ts";
 
 /** Thrown when a git command fails or exceeds its time limit. The message contains git's error output. */
 export class GitFailure extends Error {
@@ -33,31 +33,45 @@ function answerOf(args: readonly string[], result: RunAsAgentResult): number {
  * keep git from running hooks, helpers or editors.
  */
 const settings: readonly string[] = [
-  ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"],
-  ...["-c", "gc.auto=0", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false"],
-  ...["-c", "protocol.allow=never", "-c", "protocol.file.allow=always"],
-  ...["-c", "core.alternateRefsCommand=true", "-c", "log.showSignature=false"],
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "commit.gpgSign=false",
+  "gc.auto=0",
+  "core.untrackedCache=false",
+  "core.quotePath=false",
+  "protocol.allow=never",
+  "protocol.file.allow=always",
+  "core.alternateRefsCommand=true",
+  "log.showSignature=false",
   // Prevents the repository's configuration from changing what git reads from the files.
-  ...["-c", "core.autocrlf=false", "-c", "core.fileMode=true", "-c", "core.symlinks=true"],
-  ...["-c", "core.ignoreCase=false", "-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"],
-  ...[
-    "-c",
-    "core.attributesFile=/dev/null",
-    "-c",
-    "core.excludesFile=/dev/null",
-    "-c",
-    "core.commitGraph=false",
-  ],
+  "core.autocrlf=false",
+  "core.fileMode=true",
+  "core.symlinks=true",
+  "core.ignoreCase=false",
+  "core.sparseCheckout=false",
+  "submodule.recurse=false",
+  "core.attributesFile=/dev/null",
+  "core.excludesFile=/dev/null",
+  "core.commitGraph=false",
   // Prevents the repository's configuration from making git run forever.
-  ...["-c", "pack.window=10", "-c", "pack.depth=50", "-c", "pack.windowMemory=0"],
-];
+  "pack.window=10",
+  "pack.depth=50",
+  "pack.windowMemory=0",
+].flatMap((setting) => ["-c", setting]);
 
 const environment: Readonly<Record<string, string>> = {
-  ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_TERMINAL_PROMPT: "0" },
-  ...{ GIT_OPTIONAL_LOCKS: "0", GIT_EDITOR: "true", LC_ALL: "C" },
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_EDITOR: "true",
+  LC_ALL: "C",
   // git uses only the repository in the current folder, and ignores replaced and grafted commits.
-  ...{ GIT_DIR: ".git", GIT_WORK_TREE: "." },
-  ...{ GIT_ATTR_NOSYSTEM: "1", GIT_NO_REPLACE_OBJECTS: "1", GIT_GRAFT_FILE: "/nonexistent" },
+  GIT_DIR: ".git",
+  GIT_WORK_TREE: ".",
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  GIT_GRAFT_FILE: "/nonexistent",
 };
 
 export type GitRunOptions = Pick<RunAsAgentOptions, "input" | "maxOutputLength"> & {
@@ -77,11 +91,8 @@ export interface Git {
    * timed out.
    */
   runOrNull(args: readonly string[]): Promise<string | null>;
-  /**
-   * Runs git and returns its exit code, for git commands that report their result as exit code. Throws if git
-   * was killed or timed out.
-   */
-  runForExitCode(args: readonly string[]): Promise<number>;
+  /** Runs git and returns whether it exits with 0. Throws if git was killed or timed out. */
+  succeeds(args: readonly string[]): Promise<boolean>;
   /**
    * Returns the command line and the environment variables of a git command. Callers use them to start git
    * themselves and to read its output as a stream.
@@ -92,34 +103,37 @@ export interface Git {
   };
 }
 
-export function createGit(
-  folder: string,
-  env: Readonly<Record<string, string>>,
-  limit: StartCommandTimeLimit,
-): Git {
-  const prepare = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => ({
+export function createGit({ folder, env, limit }: WorkFolder): Git {
+  const commandLine: Git["commandLine"] = (args) => ({
     command: ["git", ...settings, ...args],
-    env: { ...env, ...environment, ...more },
+    env: { ...env, ...environment },
   });
   const start = async (
     args: readonly string[],
     { env: more, withinMs, ...run }: GitRunOptions = {},
-  ): Promise<RunAsAgentResult> => {
+  ): Promise<{ readonly code: number; readonly result: RunAsAgentResult; readonly printed: string }> => {
+    const git = commandLine(args);
     using limited = limit(withinMs);
-    return await runProgramAsAgentUser({ ...prepare(args, more), folder, deadline: limited.signal, ...run });
+    const result = await runProgramAsAgentUser({
+      command: git.command,
+      env: { ...git.env, ...more },
+      folder,
+      deadline: limited.signal,
+      ...run,
+    });
+    return { code: answerOf(args, result), result, printed: result.stdout.replace(/\n$/, "") };
   };
-  const printed = ({ stdout }: RunAsAgentResult): string => stdout.replace(/\n$/, "");
   return {
     async run(args, run) {
-      const result = await start(args, run);
-      if (answerOf(args, result) !== 0) throw new GitFailure(args, result);
-      return printed(result);
+      const { code, result, printed } = await start(args, run);
+      if (code !== 0) throw new GitFailure(args, result);
+      return printed;
     },
     async runOrNull(args) {
-      const result = await start(args);
-      return answerOf(args, result) === 0 ? printed(result) : null;
+      const { code, printed } = await start(args);
+      return code === 0 ? printed : null;
     },
-    runForExitCode: async (args) => answerOf(args, await start(args)),
-    commandLine: (args) => prepare(args),
+    succeeds: async (args) => (await start(args)).code === 0,
+    commandLine,
   };
 }

@@ -1,15 +1,14 @@
 import type { WorkerErrorCode } from "../../src/protocol/rules/worker-error-codes.ts";
 import type { EarlierAdapterRunResults } from "../journal/earlier-runs.ts";
-import { runProgramAsAgentUser } from "../machine/agent-user.ts";
 import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
 import { FatalWorkerError } from "../machine/fatal-worker-error.ts";
 import { ProgramResultUnknownError, requireExitCode } from "../machine/program-end.ts";
-import { readRegularFileScript } from "../machine/regular-file-scripts.ts";
 import type { SandboxPaths } from "../machine/sandbox-paths.ts";
 import type { ChangedFilesLimits } from "./changed-files-limits.ts";
-import { createGit } from "./git.ts";
+import { createGit, type Git } from "./git.ts";
+import { readWorkFile, runInWorkFolder, shell, type WorkFolder } from "./work-folder.ts";
 import { restoreUncommittedWorkSnapshot } from "./work-snapshots.ts";
-import { fetchBundle, openWorkspace, removeStaleGitLocks, type Workspace } from "./workspace.ts";
+import { fetchBundle, removeStaleGitLocks, Workspace } from "./workspace.ts";
 import { createWorkspaceReadyMarker } from "./workspace-ready-marker.ts";
 
 export interface WorkspaceRequest {
@@ -33,46 +32,39 @@ export interface WorkspaceRequest {
  * necessary from git bundles.
  */
 export async function prepareWorkspace(request: WorkspaceRequest): Promise<Workspace> {
-  const { paths, env, branch, repoUrl, history, limit } = request;
+  const { paths, env, branch, history, limit, knownBase, workLimits } = request;
   const folder = paths.workspace;
-  const git = createGit(folder, env, limit);
+  const place = { folder, env, limit };
+  const git = createGit(place);
   // Removes pipes before git reads anything in the folder, since git would block on a pipe.
-  await removeStaleGitLocks({ folder, env, limit });
+  await removeStaleGitLocks(place);
   // Lets git itself decide whether the text is a valid branch name.
-  if ((await git.runForExitCode(["check-ref-format", "--branch", branch])) !== 0)
+  if (!(await git.succeeds(["check-ref-format", "--branch", branch])))
     throw new FatalWorkerError(
       "GIT_CHECKOUT_FAILED",
       `git does not accept ${JSON.stringify(branch)} as a branch name`,
     );
-  if (repoUrl.startsWith("bundle:")) await fetchRepository(request);
-  else if ((await git.runForExitCode(["rev-parse", "--git-dir"])) !== 0)
+  if (request.repoUrl.startsWith("bundle:")) await fetchRepository(request, place, git);
+  else if (!(await git.succeeds(["rev-parse", "--git-dir"])))
     throw new FatalWorkerError("GIT_CLONE_FAILED", `the folder ${folder} contains no git repository`);
 
-  const base = request.knownBase ?? request.baseCommit ?? (await headOf(request));
-  if ((await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0)
+  const base = knownBase ?? request.baseCommit ?? (await headOf(git));
+  if (!(await hasCommit(git, base)))
     throw new FatalWorkerError("GIT_CHECKOUT_FAILED", `the base commit ${base} is not in the repository`);
-  const exclude = request.knownExclude ?? (await readExclude(request));
+  // The image's own entries in this file are kept, but an agent could later add entries to hide files.
+  const exclude = request.knownExclude ?? (await readWorkFile(place, ".git/info/exclude")) ?? "";
   const mark = createWorkspaceReadyMarker(paths);
-  const workspace = openWorkspace({
-    ...{ folder, env, branch, base, limit, exclude, mark },
-    workLimits: request.workLimits,
-  });
+  const workspace = new Workspace({ ...place, branch, base, exclude, mark, workLimits });
   const good = history.lastCheckpoint?.commit ?? base;
 
   await attempt("GIT_CHECKOUT_FAILED", async () => {
-    if (request.knownBase !== null && (await mark.isSet()) && (await hasGoodCommit(workspace, good)))
+    if (knownBase !== null && (await mark.isSet()) && (await hasGoodCommit(workspace, good)))
       return workspace.restoreBranch();
     await mark.whileUnmarked(async () => {
-      if (
-        history.lastBundle !== null &&
-        (await git.runForExitCode(["cat-file", "-e", `${good}^{commit}`])) !== 0
-      )
-        await fetchBundle(
-          { folder, env, limit },
-          { bundle: history.lastBundle, refspec: `+refs/heads/${branch}:refs/aimi/restored` },
-        );
-      await git.run(["update-ref", `refs/heads/${branch}`, good]);
-      if (request.knownBase !== null) await workspace.resetIndex();
+      if (history.lastBundle !== null && !(await hasCommit(git, good)))
+        await fetchBundle(place, history.lastBundle, `+${workspace.ref}:refs/aimi/restored`);
+      await workspace.setRef(workspace.ref, good);
+      if (knownBase !== null) await workspace.resetIndex();
       await workspace.moveTo(good);
       await restoreUncommittedWorkSnapshot(request, workspace, good);
     });
@@ -93,9 +85,8 @@ export async function rebuildWorkspace(
   await createWorkspaceReadyMarker(paths).whileUnmarked(async () => {
     // Empties the folder only if the repository came as a bundle; any other repository could not be fetched again.
     if (repoUrl.startsWith("bundle:")) {
-      using limited = limit();
-      const command = ["sh", "-c", emptyFolder, "sh", paths.workspace];
-      const emptied = await runProgramAsAgentUser({ command, env, folder: "/", deadline: limited.signal });
+      const command = shell(emptyFolder, paths.workspace);
+      const emptied = await runInWorkFolder({ folder: "/", env, limit }, command);
       requireExitCode("emptying the work folder", emptied);
     }
     await prepareWorkspace({ ...request, history });
@@ -109,18 +100,19 @@ const emptyFolder =
  * Whether the task's branch exists and contains the last good commit. If so, the adapter keeps the files in
  * the workspace.
  */
-async function hasGoodCommit({ git, branch, isAncestor, tip }: Workspace, good: string): Promise<boolean> {
-  if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", `refs/heads/${branch}`])) !== 0)
-    return false;
-  if ((await git.runForExitCode(["cat-file", "-e", `${good}^{commit}`])) !== 0) return false;
-  return isAncestor(good, await tip());
+async function hasGoodCommit(workspace: Workspace, good: string): Promise<boolean> {
+  const { git, ref } = workspace;
+  if (!(await git.succeeds(["rev-parse", "--verify", "--quiet", ref]))) return false;
+  return (await hasCommit(git, good)) && workspace.isAncestor(good, await workspace.tip());
 }
+
+const hasCommit = (git: Git, commit: string): Promise<boolean> =>
+  git.succeeds(["cat-file", "-e", `${commit}^{commit}`]);
 
 /**
  * Returns the commit at the repository's HEAD. It is the task's base commit if the task request names none.
  */
-async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> {
-  const git = createGit(paths.workspace, env, limit);
+async function headOf(git: Git): Promise<string> {
   const head = await git.runOrNull(["rev-parse", "--verify", "HEAD^{commit}"]);
   if (head === null)
     throw new FatalWorkerError(
@@ -130,37 +122,19 @@ async function headOf({ paths, env, limit }: WorkspaceRequest): Promise<string> 
   return head;
 }
 
-/**
- * Reads `.git/info/exclude` before any agent runs. The image's own entries in this file are kept, but an
- * agent could later add entries to hide files.
- */
-async function readExclude({ paths, env, limit }: WorkspaceRequest): Promise<string> {
-  using limited = limit();
-  const command = ["sh", "-c", readRegularFileScript, "sh", ".git/info/exclude"];
-  const read = await runProgramAsAgentUser({
-    command,
-    env,
-    folder: paths.workspace,
-    deadline: limited.signal,
-  });
-  // Throws if the read was cut off, instead of returning an empty text: every later run uses the result.
-  return requireExitCode("reading .git/info/exclude", read) === 0 ? read.stdout : "";
-}
-
-async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: WorkspaceRequest): Promise<void> {
-  const folder = paths.workspace;
+async function fetchRepository(
+  { paths, repoUrl, baseCommit: base }: WorkspaceRequest,
+  place: WorkFolder,
+  git: Git,
+): Promise<void> {
   const bundle = repoUrl.slice("bundle:".length).replace(/^\/aimi\//, `${paths.aimi}/`);
   await attempt("GIT_CLONE_FAILED", async () => {
-    const git = createGit(folder, env, limit);
-    const base = baseCommit;
-    if ((await git.runForExitCode(["rev-parse", "--git-dir"])) !== 0) {
-      await git.run(["init", "--quiet"]);
-    } else if (base !== null && (await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) === 0)
-      return;
-    await fetchBundle({ folder, env, limit }, { bundle, refspec: "+refs/*:refs/aimi/in/*" });
-    if ((await git.runForExitCode(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) === 0) return;
+    if (!(await git.succeeds(["rev-parse", "--git-dir"]))) await git.run(["init", "--quiet"]);
+    else if (base !== null && (await hasCommit(git, base))) return;
+    await fetchBundle(place, bundle, "+refs/*:refs/aimi/in/*");
+    if (await git.succeeds(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) return;
     // Returns without a checkout: `prepareWorkspace` reports a base commit that the bundle lacks.
-    if (base !== null && (await git.runForExitCode(["cat-file", "-e", `${base}^{commit}`])) !== 0) return;
+    if (base !== null && !(await hasCommit(git, base))) return;
     const [first] = (await git.run(["for-each-ref", "--format=%(objectname)", "refs/aimi/in"])).split("\n");
     const start = base ?? first;
     if (!start) throw new Error("the git bundle contains no branch");
@@ -168,9 +142,9 @@ async function fetchRepository({ paths, env, repoUrl, baseCommit, limit }: Works
   });
 }
 
-async function attempt<Result>(code: WorkerErrorCode, work: () => Promise<Result>): Promise<Result> {
+async function attempt(code: WorkerErrorCode, work: () => Promise<void>): Promise<void> {
   try {
-    return await work();
+    await work();
   } catch (error) {
     if (error instanceof ProgramResultUnknownError) throw error;
     throw new FatalWorkerError(code, error instanceof Error ? error.message : String(error));

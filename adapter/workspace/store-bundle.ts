@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import type { StoredBundle } from "../../src/contract/acp.ts";
+import { syncFolder } from "../../src/machine/durable-write.ts";
 import {
   killProcessGroupOnAbort,
   startProgramAsAgentUser,
@@ -9,7 +10,6 @@ import {
 import { countOomKills } from "../machine/oom-kills.ts";
 import { type ProgramEnd, requireExitCode } from "../machine/program-end.ts";
 import { outFolderPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
-import { syncFolderToDisk } from "../machine/sync-folder.ts";
 import { GitFailure } from "./git.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -25,14 +25,11 @@ const maxBytes = 4 * 1024 ** 3;
  */
 export async function storeBundle(
   paths: SandboxPaths,
-  workspace: Workspace,
-  {
-    name,
-    ref,
-    env,
-  }: { readonly name: string; readonly ref: string; readonly env: Readonly<Record<string, string>> },
+  { git, spec }: Pick<Workspace, "git" | "spec">,
+  name: string,
+  ref: string,
 ): Promise<StoredBundle> {
-  const commit = await workspace.git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
+  const commit = await git.run(["rev-parse", "--verify", "--end-of-options", `${ref}^{commit}`]);
   const folder = outFolderPath(paths);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = `${folder}/${name}`;
@@ -41,10 +38,8 @@ export async function storeBundle(
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(draft, { force: true }));
 
-  const { command, env: gitEnv } = workspace.git.commandLine([
-    ...["bundle", "create", "--quiet", "--version=2", "-", "--end-of-options", ref, `^${workspace.base}`],
-  ]);
-  using limited = workspace.limit();
+  const args = ["bundle", "create", "--quiet", "--version=2", "-", "--end-of-options", ref, `^${spec.base}`];
+  using limited = spec.limit();
   const enough = new AbortController();
   const memoryKills = await countOomKills();
   const hash = createHash("sha256");
@@ -53,7 +48,7 @@ export async function storeBundle(
   let end: ProgramEnd;
   {
     await using file = await open(draft, "w", 0o600);
-    const child = startProgramAsAgentUser({ command, env: { ...env, ...gitEnv }, folder: paths.workspace });
+    const child = startProgramAsAgentUser({ ...git.commandLine(args), folder: spec.folder });
     const exited = waitForProgramEnd(child);
     using until = killProcessGroupOnAbort(child, [limited.signal, enough.signal]);
     child.stdin.end();
@@ -78,6 +73,6 @@ export async function storeBundle(
     throw new GitFailure(["bundle"], { end, stderr: stderrTail });
   await rename(draft, path);
   undo.move();
-  await syncFolderToDisk(folder);
+  await syncFolder(folder);
   return { commit, bundle: path, bytes, sha256: hash.digest("hex") };
 }

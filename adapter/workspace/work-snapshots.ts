@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { CommitAuthor } from "../../src/contract/acp.ts";
 import type { EarlierAdapterRunResults } from "../journal/earlier-runs.ts";
-import type { StartCommandTimeLimit } from "../machine/command-time-limits.ts";
 import { ProgramResultUnknownError } from "../machine/program-end.ts";
 import { outFolderPath, type SandboxPaths } from "../machine/sandbox-paths.ts";
 import { storeBundle } from "./store-bundle.ts";
@@ -17,7 +16,6 @@ const ownIndex = "aimi-wip-index";
 export interface SnapshotDeps {
   readonly paths: SandboxPaths;
   readonly workspace: Workspace;
-  readonly env: Readonly<Record<string, string>>;
   readonly author: CommitAuthor;
 }
 
@@ -56,21 +54,22 @@ export class UncommittedWorkSnapshotWriter {
   }
 
   async #take(storyId: string): Promise<void> {
-    const { paths, workspace, env, author } = this.#deps;
+    const { paths, workspace, author } = this.#deps;
     // Takes no snapshot during a checkout. If a stop cuts off the checkout, its half-changed files must not replace the
     // snapshot that restores them.
-    if (!(await workspace.mark.isSet())) return;
+    if (!(await workspace.spec.mark.isSet())) return;
     const tree = await workspace.writeTree({ index: ownIndex });
     const parent = await workspace.git.run(["rev-parse", "--verify", "HEAD^{commit}"]);
     if (`${tree} ${parent}` === this.#last) return;
     // Once a snapshot is stored, stores each change, even one that reverts the files to the base commit.
-    const isNew = this.#isStored || parent !== workspace.base || tree !== (await workspace.treeOf(parent));
+    const isNew =
+      this.#isStored || parent !== workspace.spec.base || tree !== (await workspace.treeOf(parent));
     if (isNew) {
       const message = `Snapshot of ${storyId}\n`;
       const commit = await workspace.makeCommit({ tree, parent, message, author });
       const ref = refOf(storyId);
       await workspace.setRef(ref, commit);
-      await storeBundle(paths, workspace, { name: bundleName, ref, env });
+      await storeBundle(paths, workspace, bundleName, ref);
       this.#isStored = true;
     }
     this.#last = `${tree} ${parent}`;
@@ -83,24 +82,16 @@ const refOf = (storyId: string): string => `refs/aimi/wip/${storyId}`;
 export async function restoreUncommittedWorkSnapshot(
   {
     paths,
-    env,
     history,
-    limit,
-  }: {
-    readonly paths: SandboxPaths;
-    readonly env: SnapshotDeps["env"];
-    readonly limit: StartCommandTimeLimit;
-    readonly history: Pick<EarlierAdapterRunResults, "statusById">;
-  },
-  workspace: Workspace,
+  }: { readonly paths: SandboxPaths; readonly history: Pick<EarlierAdapterRunResults, "statusById"> },
+  workspace: Pick<Workspace, "git" | "spec" | "isAncestor" | "moveTo">,
   good: string,
 ): Promise<void> {
   const [storyId] = [...history.statusById].find(([, status]) => status === "in_progress") ?? [];
   const bundle = `${outFolderPath(paths)}/${bundleName}`;
   if (storyId === undefined || !(await stat(bundle).catch(() => null))) return;
   const ref = refOf(storyId);
-  const folder = paths.workspace;
-  const isFetched = await fetchBundle({ folder, env, limit }, { bundle, refspec: `+${ref}:${ref}` }).then(
+  const isFetched = await fetchBundle(workspace.spec, bundle, `+${ref}:${ref}`).then(
     () => true,
     (error: unknown) => {
       // Throws: a fetch that was cut off does not prove that the bundle is unreadable, and the bundle may be the only

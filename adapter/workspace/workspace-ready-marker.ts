@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { writeFileDurably } from "../../src/machine/durable-write.ts";
 import type { SandboxPaths } from "../machine/sandbox-paths.ts";
 
 /**
@@ -11,7 +12,7 @@ export interface WorkspaceReadyMarker {
    * Removes the marker file, runs the checkout `move`, and creates the file again. In a nested call, only the
    * outer call removes and creates the file.
    */
-  whileUnmarked<Result>(move: () => Promise<Result>): Promise<Result>;
+  whileUnmarked(move: () => Promise<void>): Promise<void>;
 }
 
 /**
@@ -24,9 +25,7 @@ export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): 
 
   async function set(): Promise<void> {
     await mkdir(paths.layer, { recursive: true, mode: 0o700 });
-    await using handle = await open(`${file}.draft`, "w", 0o600);
-    await handle.writeFile(await bootId());
-    await rename(`${file}.draft`, file);
+    await writeFileDurably(file, await bootId(), { mode: 0o600, sync: false });
   }
 
   return {
@@ -35,9 +34,8 @@ export function createWorkspaceReadyMarker(paths: Pick<SandboxPaths, "layer">): 
       depth += 1;
       try {
         if (depth === 1) await rm(file, { force: true });
-        const result = await move();
+        await move();
         if (depth === 1) await set();
-        return result;
       } finally {
         depth -= 1;
       }

@@ -20,7 +20,6 @@ export interface AdmittedWorkers {
    * `tokens` contains more than one distinct token.
    */
   findByToken(tokens: readonly string[], address: string | null): AdmittedWorker | null;
-  findByName(worker: string): AdmittedWorker | null;
   findEndpoint(worker: AdmittedWorker, name: string): ModelEndpoint | null;
   findMirror(worker: AdmittedWorker, name: string): Mirror | null;
   /** Returns a signal that aborts when the host withdraws the worker's permission to use the gateway. */
@@ -28,40 +27,29 @@ export interface AdmittedWorkers {
   apply(admission: AdmissionPayload): void;
 }
 
-const noAdmission: AdmissionPayload = {
-  ...{ endpoints: [], mirrors: [], prices: [], workers: [] },
-  budget: { usd: null, tokens: null },
-  spent: {
-    ...{ calls: 0, inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 },
-    ...{ costUsd: 0, unpricedTokens: 0 },
-  },
-};
-
 export function createAdmittedWorkers(): AdmittedWorkers {
-  let known = noAdmission;
-  let isReady = false;
+  let known: AdmissionPayload | null = null;
   const revocations = new Map<string, AbortController>();
   return {
     get isReady() {
-      return isReady;
+      return known !== null;
     },
     get prices() {
-      return known.prices;
+      return known?.prices ?? [];
     },
     findByToken(tokens, address) {
       const [first = "", ...others] = tokens;
       if (first === "" || others.some((other) => other !== first)) return null;
       const shown = createHash("sha256").update(first).digest();
-      const worker = known.workers.find(({ tokenSha256 }) =>
+      const worker = known?.workers.find(({ tokenSha256 }) =>
         timingSafeEqual(Buffer.from(tokenSha256, "hex"), shown),
       );
-      return worker && worker.address === address ? worker : null;
+      return worker?.address === address ? worker : null;
     },
-    findByName: (name) => known.workers.find(({ worker }) => worker === name) ?? null,
     findEndpoint: ({ endpoints }, name) =>
-      (endpoints.includes(name) && known.endpoints.find((each) => each.name === name)) || null,
+      (endpoints.includes(name) && known?.endpoints.find((each) => each.name === name)) || null,
     findMirror: ({ mirrors }, name) =>
-      (mirrors.includes(name) && known.mirrors.find((each) => each.name === name)) || null,
+      (mirrors.includes(name) && known?.mirrors.find((each) => each.name === name)) || null,
     revocationSignalOf({ tokenSha256 }) {
       const controller = revocations.get(tokenSha256) ?? new AbortController();
       revocations.set(tokenSha256, controller);
@@ -69,7 +57,6 @@ export function createAdmittedWorkers(): AdmittedWorkers {
     },
     apply(admission) {
       known = admission;
-      isReady = true;
       const present = new Set(admission.workers.map(({ tokenSha256 }) => tokenSha256));
       for (const [token, controller] of revocations) {
         if (present.has(token)) continue;

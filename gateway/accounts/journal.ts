@@ -1,19 +1,12 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import type {
-  BudgetReached,
-  CallClosed,
-  CallOpened,
-  HostReached,
-  ModelLimited,
-  Refused,
-} from "../../src/contract/gateway.ts";
+import type { Admission, GatewayHello, GatewayMessage, RenewedLogin } from "../../src/contract/gateway.ts";
 import { openDurableLines } from "../../src/wire/durable-lines.ts";
 import { type NumberedLines, readNumberedLines } from "../../src/wire/numbered-lines.ts";
 import { jsonLines } from "../../src/wire/text-lines.ts";
 
 /** An entry of the gateway's journal. Each entry is stored as one line. */
-export type JournalEntry = CallOpened | CallClosed | HostReached | Refused | ModelLimited | BudgetReached;
+export type JournalEntry = Exclude<GatewayMessage, Admission | GatewayHello | RenewedLogin>;
 
 type Unnumbered<Each> = Each extends JournalEntry ? Omit<Each, "seq" | "at"> : never;
 export type NewJournalEntry = Unnumbered<JournalEntry>;
@@ -38,14 +31,14 @@ export async function* readJournal(file: string): AsyncGenerator<JournalEntry> {
 
 export async function openJournal(file: string, now: () => Date): Promise<Journal> {
   const lines = await openDurableLines(file);
-  let next = lines.count + 1;
+  let last = lines.count;
   return {
     get lastSeq() {
       return lines.count;
     },
     async append(entry) {
-      const seq = next;
-      next += 1;
+      last += 1;
+      const seq = last;
       const { type, ...facts } = entry;
       await lines.add(JSON.stringify({ type, seq, at: now().toISOString(), ...facts }));
       return seq;

@@ -21,23 +21,21 @@ export interface RateLimitTracker {
 const sameMs = 2_000;
 
 export function createRateLimitTracker(now: () => number): RateLimitTracker {
-  const untilByName = new Map<string, number>();
-  const metByName = new Map<string, Set<string>>();
+  const limits = new Map<string, { readonly until: number; readonly met: Set<string> }>();
+  const findLimitEnd = (endpoint: string): number | null => {
+    const { until } = limits.get(endpoint) ?? { until: 0 };
+    return until > now() ? until : null;
+  };
   return {
-    findLimitEnd(endpoint) {
-      const until = untilByName.get(endpoint);
-      return until !== undefined && until > now() ? until : null;
-    },
+    findLimitEnd,
     setLimit(endpoint, until) {
-      const known = untilByName.get(endpoint);
-      if (known !== undefined && known > now() && until < known + sameMs) return false;
-      untilByName.set(endpoint, until);
-      metByName.delete(endpoint);
+      const known = findLimitEnd(endpoint);
+      if (known !== null && until < known + sameMs) return false;
+      limits.set(endpoint, { until, met: new Set() });
       return true;
     },
     isNewTo(endpoint, worker) {
-      const met = metByName.get(endpoint) ?? new Set();
-      metByName.set(endpoint, met);
+      const { met } = limits.get(endpoint) ?? { met: new Set() };
       return met.size < met.add(worker).size;
     },
   };

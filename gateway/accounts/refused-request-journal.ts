@@ -1,4 +1,4 @@
-import type { RefusalReason } from "../../src/contract/gateway.ts";
+import type { RefusalReason, Refused } from "../../src/contract/gateway.ts";
 import type { Journal } from "./journal.ts";
 
 /**
@@ -9,12 +9,8 @@ export interface RefusedRequestJournal extends Disposable {
   refuse(worker: string | null, what: string, why: RefusalReason): void;
 }
 
-interface Repeated {
-  readonly worker: string | null;
-  readonly what: string;
-  readonly why: RefusalReason;
-  times: number;
-}
+/** A refusal, and how often it was repeated. */
+type Repeated = Omit<Refused, "type" | "seq" | "at">;
 
 const everyMs = 10_000;
 /**
@@ -33,8 +29,8 @@ export function openRefusedRequestJournal(
   complain: (line: string) => void,
 ): RefusedRequestJournal {
   let seen = new Map<string, Repeated>();
-  const journalOne = ({ worker, what, why, times }: Repeated): void => {
-    journal.append({ type: "refused", worker, what, why, times }).catch((error: unknown) => {
+  const journalOne = (refusal: Repeated): void => {
+    journal.append({ type: "refused", ...refusal }).catch((error: unknown) => {
       complain(`the gateway could not write a refusal to its journal: ${String(error)}`);
     });
   };
@@ -52,23 +48,19 @@ export function openRefusedRequestJournal(
   timer.unref();
   return {
     refuse(worker, what, why) {
-      const isFull = seen.size >= maxKinds;
-      const shown = isFull ? "many different targets" : visible(what);
+      const shown =
+        seen.size >= maxKinds
+          ? "many different targets"
+          : what.slice(0, maxWhatLength).replace(/[^\x20-\x7e]/g, "?");
+      const refusal = { worker, what: shown, why };
       const key = JSON.stringify([worker, shown, why]);
-      const repeated = seen.get(key);
-      if (repeated) repeated.times += 1;
-      else {
-        seen.set(key, { worker, what: shown, why, times: 0 });
-        journalOne({ worker, what: shown, why, times: 1 });
-      }
+      const known = seen.get(key);
+      seen.set(key, { ...refusal, times: known ? known.times + 1 : 0 });
+      if (!known) journalOne({ ...refusal, times: 1 });
     },
     [Symbol.dispose]() {
       clearInterval(timer);
       journalRepeated();
     },
   };
-}
-
-function visible(what: string): string {
-  return what.slice(0, maxWhatLength).replace(/[^\x20-\x7e]/g, "?");
 }

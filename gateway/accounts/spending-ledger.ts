@@ -36,17 +36,22 @@ export class SpendingLedger {
   #swarmBefore = zeroSpending;
   #limits: BudgetLimits = { usd: null, tokens: null };
 
-  /** Adds the next journal entry to the ledger. */
-  apply(entry: JournalEntry): void {
+  /** Adds the next journal entry of an earlier gateway process to the ledger. */
+  restore(entry: JournalEntry): void {
     if (entry.type === "opened") this.#open.set(entry.seq, entry);
     if (entry.type === "budget") this.#sentNotices.add(noticeKey(entry));
     if (entry.type !== "closed") return;
     this.#open.delete(entry.opened);
-    this.#spent.set(entry.worker, addSpending(this.#own(entry.worker), entry.spent));
-    this.#swarm = addSpending(this.#swarm, entry.spent);
+    this.add(entry.worker, entry.spent);
   }
 
-  /** The calls for which the journal has an `opened` entry, but no `closed` entry. */
+  /** Adds the spending of a call that has ended. */
+  add(worker: string, spent: Spending): void {
+    this.#spent.set(worker, addSpending(this.#own(worker), spent));
+    this.#swarm = addSpending(this.#swarm, spent);
+  }
+
+  /** The calls of earlier gateway processes that have an `opened` entry, but no `closed` entry. */
   get open(): readonly CallOpened[] {
     return [...this.#open.values()];
   }
@@ -109,11 +114,13 @@ export class SpendingLedger {
   }
 
   /**
-   * Returns the notices for budgets of the worker and the swarm that have reached 80 % or 100 %. Omits
-   * notices that the gateway has already sent.
+   * Returns the notices for budgets of the worker and the swarm that have reached 80 % or 100 %. Returns
+   * each notice only once.
    */
-  unsentNotices(worker: AdmittedWorker): BudgetNotice[] {
-    return this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
+  takeNotices(worker: AdmittedWorker): BudgetNotice[] {
+    const unsent = this.#reached(worker).filter((notice) => !this.#sentNotices.has(noticeKey(notice)));
+    for (const notice of unsent) this.#sentNotices.add(noticeKey(notice));
+    return unsent;
   }
 
   #costsInFlight(worker: string): readonly Spending[] {

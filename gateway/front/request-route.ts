@@ -1,3 +1,6 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { decodePercent, type ModelApiName } from "../http/request-paths.ts";
+
 /** The destination of a request, derived from the request's target (path and query). */
 export type RequestRoute =
   | { readonly kind: "model"; readonly endpoint: string; readonly path: string; readonly query: string }
@@ -17,7 +20,7 @@ export function parseRequestRoute(target: string): RequestRoute {
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.length > maxTargetLength)
     return { kind: "none", why: "path" };
   const [path = "", ...more] = target.split("?");
-  if (ambiguous.test(path.replace(scoped, "$1/")) || decoded(path) === null)
+  if (ambiguous.test(path.replace(scoped, "$1/")) || decodePercent(path) === null)
     return { kind: "none", why: "path" };
   const model = /^\/m\/([a-z][a-z0-9-]{0,39})(\/.*)$/.exec(path);
   if (model) {
@@ -31,22 +34,11 @@ export function parseRequestRoute(target: string): RequestRoute {
   return { kind: "mirror", token, mirror: name, rest: `${rest}${query}` };
 }
 
-/** Returns the percent-decoded text, or null if its encoding is malformed. */
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
-}
-
 /**
  * For each API, the calls that agents need. The gateway refuses all other calls, although its API key would
  * allow them.
  */
-const callsByApi: Readonly<
-  Record<"anthropic" | "openai" | "google", readonly (readonly [string, RegExp])[]>
-> = {
+const callsByApi: Readonly<Record<ModelApiName, readonly (readonly [string, RegExp])[]>> = {
   anthropic: [
     ["POST", /^\/v1\/messages(\/count_tokens)?$/],
     ["GET", /^\/v1\/models(\/[\w.:@-]+)?$/],
@@ -69,11 +61,7 @@ const callsByApi: Readonly<
  * Whether the gateway allows a call to a model's API. For an unknown API (null), allows any GET, POST or
  * HEAD.
  */
-export function isAllowedModelCall(
-  api: keyof typeof callsByApi | null,
-  method: string,
-  path: string,
-): boolean {
+export function isAllowedModelCall(api: ModelApiName | null, method: string, path: string): boolean {
   if (api === null) return ["GET", "POST", "HEAD"].includes(method);
   return callsByApi[api].some(([allowed, pattern]) => allowed === method && pattern.test(path));
 }
@@ -82,30 +70,21 @@ export function isAllowedModelCall(
  * Returns all tokens in a request. Clients send the worker's token as their API key, in various headers or in
  * the query.
  */
-export function findWorkerTokensInRequest(
-  headers: Readonly<Record<string, string | readonly string[] | undefined>>,
-  target: string,
-): string[] {
-  const words = [
+export function findWorkerTokensInRequest(headers: IncomingHttpHeaders, target: string): string[] {
+  return [
     headers["x-api-key"],
     headers["x-goog-api-key"],
-    bearer(headers["authorization"]),
+    headers.authorization?.replace(/^Bearer /i, ""),
     ...Array.from(target.matchAll(/[?&]key=([^&]*)/gi), ([, key]) => key),
-  ];
-  return words.flatMap((word) => (word === undefined ? [] : typeof word === "string" ? [word] : [...word]));
+  ].flatMap((word) => word ?? []);
 }
 
 /**
  * Returns the worker token from the `proxy-authorization` header of a CONNECT request, as a list. The list is
  * empty if the header has no token.
  */
-export function findWorkerTokensInConnectRequest(header: string | undefined): string[] {
-  const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header ?? "") ?? [];
+export function findWorkerTokensInConnectRequest(header: string): string[] {
+  const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,400})$/i.exec(header) ?? [];
   const [, token] = /^[^:]*:(.*)$/.exec(Buffer.from(encoded ?? "", "base64").toString("latin1")) ?? [];
   return token === undefined ? [] : [token];
-}
-
-function bearer(header: string | readonly string[] | undefined): string | undefined {
-  const text = typeof header === "string" ? header : header?.join(",");
-  return text?.replace(/^Bearer /i, "");
 }

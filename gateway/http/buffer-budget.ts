@@ -1,10 +1,7 @@
-/** Limits the memory for the bodies of all requests that the gateway handles at the same time. */
-export interface BufferBudget {
-  /**
-   * Opens a memory lease for one request of the given worker. Disposal of the lease frees all of its bytes.
-   */
-  open(worker: string): BufferLease;
-}
+import { CountByWorker } from "./count-by-worker.ts";
+
+/** Opens a memory lease for one request of the given worker. Disposal of the lease frees all of its bytes. */
+export type OpenBufferLease = (worker: string) => BufferLease;
 
 export interface BufferLease extends Disposable {
   /**
@@ -24,37 +21,32 @@ export interface BufferBudgetOptions {
   readonly guaranteedBytes: number;
 }
 
+/** Limits the memory for the bodies of all requests that the gateway handles at the same time. */
 export function createBufferBudget({
   maxBytesPerWorker,
   maxBytes,
   guaranteedBytes,
-}: BufferBudgetOptions): BufferBudget {
-  const takenByWorker = new Map<string, number>();
+}: BufferBudgetOptions): OpenBufferLease {
+  const taken = new CountByWorker();
   let takenByAll = 0;
-  const change = (worker: string, bytes: number): void => {
-    takenByAll += bytes;
-    const taken = (takenByWorker.get(worker) ?? 0) + bytes;
-    if (taken > 0) takenByWorker.set(worker, taken);
-    else takenByWorker.delete(worker);
-  };
-  return {
-    open(worker) {
-      let mine = 0;
-      return {
-        take(bytes) {
-          const own = (takenByWorker.get(worker) ?? 0) + bytes;
-          const isThere =
-            own <= guaranteedBytes || (own <= maxBytesPerWorker && takenByAll + bytes <= maxBytes);
-          if (!isThere) return false;
-          mine += bytes;
-          change(worker, bytes);
-          return true;
-        },
-        [Symbol.dispose]() {
-          change(worker, -mine);
-          mine = 0;
-        },
-      };
-    },
+  return (worker) => {
+    let mine = 0;
+    return {
+      take(bytes) {
+        const own = taken.of(worker) + bytes;
+        const isThere =
+          own <= guaranteedBytes || (own <= maxBytesPerWorker && takenByAll + bytes <= maxBytes);
+        if (!isThere) return false;
+        mine += bytes;
+        takenByAll += bytes;
+        taken.add(worker, bytes);
+        return true;
+      },
+      [Symbol.dispose]() {
+        takenByAll -= mine;
+        taken.add(worker, -mine);
+        mine = 0;
+      },
+    };
   };
 }

@@ -6,9 +6,10 @@ import type { Duplex } from "node:stream";
  */
 export function closeConnectionWithStatus(
   client: Duplex,
-  status: string,
-  headers: readonly string[],
   patienceMs: number,
+  status: string,
+  headers: readonly string[] = [],
+  body = "",
 ): void {
   if (client.writableEnded) return;
   if (!client.writable) return void client.destroy();
@@ -19,5 +20,5 @@ export function closeConnectionWithStatus(
   // Reads the rest of the input: closing with unread bytes would reset the connection, and the client would lose the
   // answer.
   client.resume();
-  client.end([`HTTP/1.1 ${status}`, ...headers, "connection: close", "", ""].join("\r\n"));
+  client.end([`HTTP/1.1 ${status}`, ...headers, "connection: close", "", body].join("\r\n"));
 }

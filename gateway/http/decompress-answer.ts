@@ -1,14 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { encodingsIn } from "./decompress-body.ts";
 
 /**
  * Returns the decompressed body of an API's answer; null if the encoding is unknown or the body has several
  * encodings.
  */
 export function decompressModelAnswer(answer: IncomingMessage): AsyncIterable<Buffer> | null {
-  const isFramed = ["chunked", ""].includes(namesIn(answer.headers["transfer-encoding"]).join(","));
-  const [encoding, ...more] = namesIn(answer.headers["content-encoding"]);
+  const isFramed = ["chunked", ""].includes(encodingsIn(answer.headers["transfer-encoding"]).join(","));
+  const [encoding, ...more] = encodingsIn(answer.headers["content-encoding"]);
   if (!isFramed || more.length > 0) return null;
   if (encoding === undefined) return answer;
   const unpack = unpackers.get(encoding)?.();
@@ -29,11 +30,3 @@ const unpackers = new Map<string, () => Transform>([
   ["br", createBrotliDecompress],
   ["zstd", createZstdDecompress],
 ]);
-
-function namesIn(header: string | undefined): string[] {
-  return (header ?? "")
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "" && name !== "identity");
-}

@@ -20,11 +20,7 @@ export function decompressRequestBody(
   body: Uint8Array,
   encoding: string | undefined,
 ): DecompressedRequestBody {
-  const names = (encoding ?? "")
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim());
-  const encodings = names.filter((name) => name !== "" && name !== "identity").toReversed();
+  const encodings = encodingsIn(encoding).toReversed();
   if (encodings.length > 2) return { kind: "unreadable" };
   let bytes = body;
   for (const name of encodings) {
@@ -38,6 +34,15 @@ export function decompressRequestBody(
     }
   }
   return bytes.length > maxDecompressedBodyBytes ? { kind: "too-large" } : { kind: "decoded", bytes };
+}
+
+/** Returns the encodings that a header names, in lower case and without `identity`. */
+export function encodingsIn(header: string | undefined): string[] {
+  return (header ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "" && name !== "identity");
 }
 
 type Decode = (bytes: Uint8Array) => Uint8Array;

@@ -38,11 +38,15 @@ export function isEmbeddingPath(path: string): boolean {
  */
 export function findModelNameInPath(path: string): string | null {
   const [, encoded] = /\/(?:models|tunedModels)\/([^/:]{1,200}):/.exec(withoutQuery(path)) ?? [];
-  if (encoded === undefined) return null;
+  return encoded === undefined ? null : (decodePercent(encoded) ?? encoded);
+}
+
+/** Returns the percent-decoded text, or null if its encoding is malformed. */
+export function decodePercent(text: string): string | null {
   try {
-    return decodeURIComponent(encoded);
+    return decodeURIComponent(text);
   } catch {
-    return encoded;
+    return null;
   }
 }
 

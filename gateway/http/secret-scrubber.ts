@@ -43,6 +43,11 @@ export function createSecretScrubber(secrets: readonly string[]): SecretScrubber
   };
 }
 
+/** Returns the secrets in headers: each whole value, and the part after a scheme such as `Bearer`. */
+export function secretsInHeaders(values: readonly string[]): string[] {
+  return values.flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
+}
+
 export function scrubSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter(({ length }) => length >= shortest)

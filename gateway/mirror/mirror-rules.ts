@@ -26,12 +26,6 @@ export interface RefusedMirrorRequest {
   readonly message: string;
 }
 
-/**
- * The kind of a registry mirror: the first word of its name, such as `npm` in `npm-acme`. Any unknown word
- * means `files`.
- */
-export type MirrorKind = "npm" | "go" | "github" | "files";
-
 interface MirrorRequest {
   readonly method: string;
   /** The request's path and query after the prefix that selects the mirror. */
@@ -52,12 +46,19 @@ const repositoryPath =
 const checksumPath =
   /^\/sumdb\/sum\.golang\.org\/(?:supported|latest|tile\/[\w/.]+|lookup\/([^@?]+)@([^@?/]+))$/;
 
+/** The refusal of a URL that the registry's server could read as a different one. */
+export const ambiguousUrl: RefusedMirrorRequest = refused(
+  "path",
+  400,
+  "the request's URL is too long, or its path is ambiguous (for example `..`, `//` or an encoded slash)",
+);
+
 const passedHeaders = ["accept", "user-agent", "if-none-match", "if-modified-since"];
 const bodyHeaders = ["content-type", "content-length", "content-encoding"];
 
-export function mirrorKind(name: string): MirrorKind {
-  const [word] = name.split("-");
-  return word === "npm" || word === "go" || word === "github" ? word : "files";
+/** Returns the kind of a registry mirror: the first word of its name, such as `npm` in `npm-acme`. */
+export function mirrorKind({ name }: Mirror): string | undefined {
+  return name.split("-")[0];
 }
 
 /** Returns the normalised URL of the registry that the mirror stands for, without a trailing slash. */
@@ -73,13 +74,8 @@ export function checkMirrorRequest(
   request: MirrorRequest,
 ): AllowedMirrorRequest | RefusedMirrorRequest {
   const { method, rest, headers } = request;
-  const kind = mirrorKind(mirror.name);
-  if (!isPlain(kind, rest))
-    return refused(
-      "path",
-      400,
-      "the request's URL is too long, or its path is ambiguous (for example `..`, `//` or an encoded slash)",
-    );
+  const kind = mirrorKind(mirror);
+  if (!isPlain(kind === "npm", rest)) return ambiguousUrl;
   if (kind === "github") return judgeGit(request);
   if (method !== "GET" && method !== "HEAD")
     return refused("method", 405, "the registry is read-only: only GET and HEAD are allowed");
@@ -90,13 +86,7 @@ export function checkMirrorRequest(
     kind === "npm" && !/\.tgz(?:\?|$)/.test(rest) && !replacesHostItself(mirror, headers);
   const passed = pick(headers, mayContainUrls ? passedHeaders : [...passedHeaders, "range"]);
   const encoding = mayContainUrls ? "identity" : (headers["accept-encoding"] ?? "identity");
-  return {
-    kind: "question",
-    method,
-    headers: { ...passed, "accept-encoding": String(encoding) },
-    mayContainUrls,
-    requiredPath: null,
-  };
+  return allowed(method, { ...passed, "accept-encoding": String(encoding) }, { mayContainUrls });
 }
 
 /**
@@ -109,12 +99,11 @@ function replacesHostItself(mirror: Mirror, headers: IncomingHttpHeaders): boole
   return isDefault && /^npm\/(?:[7-9]|\d\d)\./.test(headers["user-agent"] ?? "");
 }
 
-function isPlain(kind: MirrorKind, rest: string): boolean {
+function isPlain(isNpm: boolean, rest: string): boolean {
   if (rest.length > maxPathLength || !/^\/[\x21-\x7e]*$/.test(rest)) return false;
-  const query = rest.indexOf("?");
-  const path = query < 0 ? rest : rest.slice(0, query);
-  if (query >= 0 && /[\\#]/.test(rest.slice(query))) return false;
-  return !ambiguous.test(kind === "npm" ? path.replace(scopedPackage, "$1/") : path);
+  const [path = "", ...query] = rest.split("?");
+  if (query.some((part) => /[\\#]/.test(part))) return false;
+  return !ambiguous.test(isNpm ? path.replace(scopedPackage, "$1/") : path);
 }
 
 /**
@@ -125,17 +114,11 @@ function judgeGit({ method, rest, headers }: MirrorRequest): AllowedMirrorReques
   const [, service] = repositoryPath.exec(rest) ?? [];
   if (service === undefined) return refused("path", 403, "only git clone and git fetch are allowed");
   const isPack = service === "git-upload-pack";
-  if (method !== (isPack ? "POST" : "GET"))
-    return refused("method", 405, "only git clone and git fetch are allowed");
+  const wanted = isPack ? "POST" : "GET";
+  if (method !== wanted) return refused("method", 405, "only git clone and git fetch are allowed");
   if (!isPack && hasBody(headers)) return refused("form", 400, "the git request must not have a body");
   const names = [...passedHeaders, "accept-encoding", "git-protocol", ...(isPack ? bodyHeaders : [])];
-  return {
-    kind: "question",
-    method: isPack ? "POST" : "GET",
-    headers: pick(headers, names),
-    mayContainUrls: false,
-    requiredPath: null,
-  };
+  return allowed(wanted, pick(headers, names));
 }
 
 /**
@@ -152,16 +135,12 @@ function judgeGo(
   if (/^\/sumdb(?:[/?]|$)/.test(rest) && !checksum)
     return refused("path", 403, "the only allowed checksum database is sum.golang.org");
   const [, module, version] = checksum ?? [];
-  return {
-    kind: "question",
+  const passed = pick(headers, [...passedHeaders, "range", "accept-encoding"]);
+  return allowed(
     method,
-    headers: {
-      ...pick(headers, [...passedHeaders, "range", "accept-encoding"]),
-      "disable-module-fetch": "true",
-    },
-    mayContainUrls: false,
-    requiredPath: module && version ? `/${module}/@v/${version}.mod` : null,
-  };
+    { ...passed, "disable-module-fetch": "true" },
+    { requiredPath: module && version ? `/${module}/@v/${version}.mod` : null },
+  );
 }
 
 function hasBody(headers: IncomingHttpHeaders): boolean {
@@ -174,6 +153,14 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<st
   );
 }
 
-function refused(why: RefusalReason, status: number, message: string): RefusedMirrorRequest {
+function allowed(
+  method: AllowedMirrorRequest["method"],
+  headers: AllowedMirrorRequest["headers"],
+  more: Partial<Pick<AllowedMirrorRequest, "mayContainUrls" | "requiredPath">> = {},
+): AllowedMirrorRequest {
+  return { kind: "question", method, headers, mayContainUrls: false, requiredPath: null, ...more };
+}
+
+export function refused(why: RefusalReason, status: number, message: string): RefusedMirrorRequest {
   return { kind: "refused", why, status, message };
 }

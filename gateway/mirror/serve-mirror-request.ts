@@ -1,30 +1,24 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Mirror, RefusalReason } from "../../src/contract/gateway.ts";
+import type { Mirror } from "../../src/contract/gateway.ts";
 import { sanitizeText } from "../../src/text/sanitize-text.ts";
+import { abandonedSignal } from "../http/abandoned-signal.ts";
+import type { AccessReports } from "../http/access-reports.ts";
+import { sendWholeAnswer } from "../http/error-answers.ts";
 import { replaceBytes } from "../http/replace-bytes.ts";
-import { createSecretScrubber, scrubSecrets } from "../http/secret-scrubber.ts";
+import { createSecretScrubber, scrubSecrets, secretsInHeaders } from "../http/secret-scrubber.ts";
 import { followRedirects } from "./follow-redirects.ts";
 import {
   type AllowedMirrorRequest,
+  ambiguousUrl,
   checkMirrorRequest,
   mirrorKind,
   normalizedRegistryUrl,
+  type RefusedMirrorRequest,
+  refused,
 } from "./mirror-rules.ts";
 import { type SendUpstreamRequest, sendUpstreamRequest, type UpstreamAnswer } from "./upstream-request.ts";
-
-export interface MirrorTraffic {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
-  readonly status: number;
-  /** The number of bytes in the body of the sandbox's request. */
-  readonly bytesIn: number;
-  /** The number of bytes of the answer's body that went to the sandbox. */
-  readonly bytesOut: number;
-  readonly ms: number;
-}
 
 export interface MirrorRequestTarget {
   readonly mirror: Mirror;
@@ -34,13 +28,8 @@ export interface MirrorRequestTarget {
   readonly base: string;
 }
 
-export interface MirrorDeps {
-  readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called once for each request, after the gateway has forwarded the whole answer. */
-  readonly onServed: (facts: MirrorTraffic) => void;
+export interface MirrorDeps extends AccessReports {
   readonly ask?: SendUpstreamRequest;
-  /** Aborts when the host withdraws the worker's permission to use the gateway. */
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -54,8 +43,15 @@ const maxBodyLength = 16 * 1024 * 1024;
  * authentication, concern only the gateway's connection to the registry.
  */
 const passedBack = [
-  ...["content-type", "content-length", "content-encoding", "content-range", "accept-ranges"],
-  ...["etag", "last-modified", "cache-control", "retry-after"],
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "content-range",
+  "accept-ranges",
+  "etag",
+  "last-modified",
+  "cache-control",
+  "retry-after",
 ];
 
 /** Forwards one request of a sandbox to a package registry, if the request only reads from the registry. */
@@ -67,33 +63,23 @@ export async function serveMirrorRequest(
 ): Promise<void> {
   const { mirror, rest } = subject;
   const begun = performance.now();
-  const method = request.method ?? "";
   const outcome = await ask(request, subject, deps, abandonedSignal(response, deps.signal));
-  switch (outcome.kind) {
-    case "gone":
-      response.destroy();
-      return;
-    case "refused":
-      deps.refuse(sanitizeText(`${method} /r/*/${mirror.name}${rest}`), outcome.why);
-      return answerError(response, mirror, outcome);
-    case "answer":
-    case "moved": {
-      const bytesOut = await passBack(response, subject, outcome);
-      const { hostname, port, protocol } = new URL(mirror.url);
-      deps.onServed({
-        ...{ host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) },
-        ...{ path: sanitizeText(rest), status: response.statusCode },
-        ...{ bytesIn: outcome.bytesIn(), bytesOut, ms: Math.round(performance.now() - begun) },
-      });
-    }
+  if (outcome.kind === "gone") return void response.destroy();
+  if (outcome.kind === "refused") {
+    deps.refuse(sanitizeText(`${request.method ?? ""} /r/*/${mirror.name}${rest}`), outcome.why);
+    return answerError(response, mirror, outcome);
   }
-}
-
-interface RefusedOutcome {
-  readonly kind: "refused";
-  readonly why: RefusalReason;
-  readonly status: number;
-  readonly message: string;
+  const bytesOut = await passBack(response, subject, outcome);
+  const { hostname, port, protocol } = new URL(mirror.url);
+  deps.onEnded({
+    host: hostname,
+    port: Number(port) || (protocol === "https:" ? 443 : 80),
+    path: sanitizeText(rest),
+    status: response.statusCode,
+    bytesIn: outcome.bytesIn(),
+    bytesOut,
+    ms: Math.round(performance.now() - begun),
+  });
 }
 
 type GoodOutcome = { readonly bytesIn: () => number } & (
@@ -106,20 +92,12 @@ async function ask(
   { mirror, rest }: MirrorRequestTarget,
   deps: MirrorDeps,
   abandoned: AbortSignal,
-): Promise<RefusedOutcome | GoodOutcome | { readonly kind: "gone" }> {
-  const kind = mirrorKind(mirror.name);
+): Promise<RefusedMirrorRequest | GoodOutcome | { readonly kind: "gone" }> {
   const { method = "", headers } = request;
   const question = checkMirrorRequest(mirror, { method, rest, headers });
   if (question.kind === "refused") return question;
   const url = addressIn(mirror, rest);
-  if (url === null)
-    return {
-      kind: "refused",
-      why: "path",
-      status: 400,
-      message:
-        "the request's URL is too long, or its path is ambiguous (for example `..`, `//` or an encoded slash)",
-    };
+  if (url === null) return ambiguousUrl;
 
   const { ask: put = sendUpstreamRequest } = deps;
   const sent = { url, method: question.method, headers: question.headers, body: null, signal: abandoned };
@@ -134,27 +112,23 @@ async function ask(
     if (known.kind === "answer") known.answer.body.on("error", () => {}).destroy();
     if (abandoned.aborted) return { kind: "gone" };
     if (known.kind !== "answer" || known.answer.status !== 200)
-      return {
-        kind: "refused",
-        why: "not-found",
-        status: 404,
-        message: "the Go module proxy does not have this version of the module",
-      };
+      return refused("not-found", 404, "the Go module proxy does not have this version of the module");
   }
 
-  const body = question.method === "POST" ? bounded(request) : null;
+  const body = question.method === "POST" ? countBytes(maxBodyLength) : null;
+  // Uses `pipe`, since `pipeline` would destroy the client's connection before the client gets the error.
+  if (body) request.pipe(body.stream).on("error", () => request.unpipe(body.stream));
   const followed = await followRedirects(
     put,
     mirror,
     { ...sent, body: body?.stream ?? null },
     // Lets git see the redirect, because git sends its next requests to the redirect's target.
-    { isFollowed: kind !== "github" },
+    { isFollowed: mirrorKind(mirror) !== "github" },
   );
   if (abandoned.aborted) return { kind: "gone" };
-  if (body?.isTooLong())
-    return { kind: "refused", why: "form", status: 413, message: "the request's body is too large" };
+  const bytesIn = body?.bytes ?? (() => 0);
+  if (bytesIn() > maxBodyLength) return refused("form", 413, "the request's body is too large");
   if (followed.kind === "refused") return { ...followed, status: 502 };
-  const bytesIn = (): number => body?.bytes() ?? 0;
   return followed.kind === "answer" ? { ...followed, question, bytesIn } : { ...followed, bytesIn };
 }
 
@@ -165,21 +139,16 @@ function addressIn(mirror: Mirror, rest: string): URL | null {
   return url?.href === written ? url : null;
 }
 
-function bounded(request: IncomingMessage): {
-  stream: Transform;
-  bytes: () => number;
-  isTooLong: () => boolean;
-} {
+/** Returns a stream that counts the bytes that it passes on, and fails if they are more than `maxBytes`. */
+function countBytes(maxBytes: number): { readonly stream: Transform; readonly bytes: () => number } {
   let bytes = 0;
   const stream = new Transform({
     transform(piece: Buffer, _encoding, done) {
       bytes += piece.length;
-      done(bytes > maxBodyLength ? new Error("the request's body is too large") : null, piece);
+      done(bytes > maxBytes ? new Error("the request's body is too large") : null, piece);
     },
   });
-  // Uses `pipe`, since `pipeline` would destroy the client's connection before the client gets the error.
-  request.pipe(stream).on("error", () => request.unpipe(stream));
-  return { stream, bytes: () => bytes, isTooLong: () => bytes > maxBodyLength };
+  return { stream, bytes: () => bytes };
 }
 
 /** Forwards a registry's answer to the client. Returns how many bytes it forwarded. */
@@ -188,7 +157,8 @@ async function passBack(
   { mirror, base }: MirrorRequestTarget,
   outcome: GoodOutcome,
 ): Promise<number> {
-  const secrets = secretsOf(mirror);
+  // Removes the registry's credentials from each answer, because a registry may repeat the request in its answer.
+  const secrets = secretsInHeaders(Object.values(mirror.headers));
   if (outcome.kind === "moved") {
     const location = `${base}${scrubSecrets(outcome.rest, secrets)}`;
     response.writeHead(outcome.status, { location, "content-length": 0 }).end();
@@ -204,25 +174,11 @@ async function passBack(
   }
   response.writeHead(answer.status, headers);
 
-  let bytes = 0;
-  const count = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      bytes += piece.length;
-      done(null, piece);
-    },
-  });
+  const { stream: count, bytes } = countBytes(Number.POSITIVE_INFINITY);
   const rewrite = isRewritten ? [replaceBytes(`${normalizedRegistryUrl(mirror)}/`, quoted(`${base}/`))] : [];
   // If the answer is truncated, the pipeline destroys the client's connection, so that the client notices.
   await pipeline([answer.body, scrubbing(secrets), ...rewrite, count, response]).catch(() => {});
-  return bytes;
-}
-
-/**
- * Returns the credentials that the gateway sends to a registry. The gateway removes them from each answer,
- * because a registry may repeat the request in its answer.
- */
-function secretsOf({ headers }: Mirror): string[] {
-  return Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
+  return bytes();
 }
 
 function scrubbing(secrets: readonly string[]): Transform {
@@ -250,28 +206,15 @@ function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-function answerError(response: ServerResponse, mirror: Mirror, { status, message }: RefusedOutcome): void {
+function answerError(
+  response: ServerResponse,
+  mirror: Mirror,
+  { status, message }: RefusedMirrorRequest,
+): void {
   const text = `swarm: ${message}`;
   // npm shows the field `error` to the user; git and go show plain text.
-  const isJson = mirrorKind(mirror.name) === "npm";
-  const body = isJson ? JSON.stringify({ error: text }) : `${text}\n`;
-  response.writeHead(status, {
+  const isJson = mirrorKind(mirror) === "npm";
+  sendWholeAnswer(response, status, isJson ? JSON.stringify({ error: text }) : `${text}\n`, {
     "content-type": isJson ? "application/json" : "text/plain; charset=utf-8",
-    "content-length": Buffer.byteLength(body),
-    // Closes the connection, so that the gateway need not read the rest of the request.
-    ...(!response.req.complete && { connection: "close" }),
   });
-  response.end(body);
-}
-
-/**
- * Returns a signal that aborts when the client disconnects before its answer is complete, or when the host
- * withdraws the worker's permission to use the gateway.
- */
-function abandonedSignal(response: ServerResponse, revoked: AbortSignal | undefined): AbortSignal {
-  const left = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) left.abort(new Error("The client disconnected"));
-  });
-  return AbortSignal.any([left.signal, ...(revoked ? [revoked] : [])]);
 }

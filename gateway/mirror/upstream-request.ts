@@ -1,9 +1,8 @@
 import { lookup } from "node:dns";
-import { request as askPlain, Agent as HttpAgent, type IncomingHttpHeaders } from "node:http";
-import { request as askSecure, Agent as HttpsAgent } from "node:https";
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP, type LookupFunction } from "node:net";
-import type { Readable } from "node:stream";
-import { pipeline } from "node:stream";
+import { pipeline, type Readable } from "node:stream";
+import { createConnectionPool, hostnameOf, startRequest } from "../http/start-request.ts";
 import { isPublicAddress } from "./public-address.ts";
 
 export interface UpstreamRequest {
@@ -31,35 +30,28 @@ export type SendUpstreamRequest = (question: UpstreamRequest) => Promise<Upstrea
 export class NonPublicHostError extends Error {}
 
 const silenceMs = 60_000;
-const options = { keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 };
 /**
  * The HTTP connection pools. Requests that may only go to public addresses have a separate pool, because
  * connections in the other pool were opened without a check of the address.
  */
-const agents = {
-  own: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
-  public: { plain: new HttpAgent(options), secure: new HttpsAgent(options) },
-};
+const [ownPool, publicPool] = [createConnectionPool(), createConnectionPool()];
 
 /**
  * Sends a request to a package registry. Resolves when the headers of the answer arrive, and rejects if none
  * arrive; if the connection ends later, the body's stream fails.
  */
 export function sendUpstreamRequest(question: UpstreamRequest): Promise<UpstreamAnswer> {
-  const { url, method, headers, body, mustBePublic, signal } = question;
+  const { url, body, mustBePublic, method, headers, signal } = question;
   // Rejects a literal address, because Node skips `lookup` for it, and the check in `lookupPublic` would not run.
-  if (mustBePublic && isIP(hostOf(url)) !== 0) return Promise.reject(new NonPublicHostError(hostOf(url)));
+  if (mustBePublic && isIP(hostnameOf(url)) !== 0)
+    return Promise.reject(new NonPublicHostError(hostnameOf(url)));
   const { promise, resolve, reject } = Promise.withResolvers<UpstreamAnswer>();
-  const isSecure = url.protocol === "https:";
-  const agent = agents[mustBePublic ? "public" : "own"][isSecure ? "secure" : "plain"];
-  const request = (isSecure ? askSecure : askPlain)({
-    ...{
-      protocol: url.protocol,
-      hostname: hostOf(url),
-      port: url.port,
-      path: `${url.pathname}${url.search}`,
-    },
-    ...{ method, headers, agent, signal, timeout: silenceMs },
+  const request = startRequest(url, mustBePublic ? publicPool : ownPool, {
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers,
+    signal,
+    timeout: silenceMs,
     ...(mustBePublic && { lookup: lookupPublic }),
   });
   request.once("timeout", () =>
@@ -85,7 +77,3 @@ const lookupPublic: LookupFunction = (host, { all, ...how }, answer) => {
     else answer(null, first.address, first.family);
   });
 };
-
-function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[|\]$/g, "");
-}

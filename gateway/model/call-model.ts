@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import type { AdmittedWorker, ModelEndpoint } from "../../src/contract/gateway.ts";
 import { spendingOfCall } from "../../src/usage/spending.ts";
 import type { AdmittedWorkers } from "../accounts/admitted-workers.ts";
@@ -6,16 +7,11 @@ import type { Journal } from "../accounts/journal.ts";
 import type { RateLimitTracker } from "../accounts/rate-limit-tracker.ts";
 import type { RefusedRequestJournal } from "../accounts/refused-request-journal.ts";
 import type { SpendingLedger } from "../accounts/spending-ledger.ts";
-import type { BufferBudget, BufferLease } from "../http/buffer-budget.ts";
-import {
-  bufferFullAnswer,
-  forbiddenAnswer,
-  sendErrorAnswer,
-  unavailableAnswer,
-} from "../http/error-answers.ts";
-import { receiveModelCallBody } from "../http/receive-call-body.ts";
+import { abandonedSignal } from "../http/abandoned-signal.ts";
+import type { OpenBufferLease } from "../http/buffer-budget.ts";
+import { sendErrorAnswer } from "../http/error-answers.ts";
+import { bufferFullMessage, receiveModelCallBody } from "../http/receive-call-body.ts";
 import type { RunInWorkerQueue } from "../http/worker-cpu-queue.ts";
-import { zeroTokenCounts } from "../usage/read-usage.ts";
 import { createUsageReader } from "../usage/usage-reader.ts";
 import {
   buildModelRequestHeaders,
@@ -23,13 +19,8 @@ import {
   credentialFromLoginToken,
   type ModelCallCredential,
 } from "./credentials.ts";
-import {
-  addIncludeUsage,
-  estimateModelCallUsage,
-  type ForwardedRequestBody,
-  type ModelCallUsageEstimate,
-} from "./estimate-call-usage.ts";
-import { type ForwardedModelAnswer, forwardModelAnswer } from "./forward-answer.ts";
+import { type PreparedModelCall, prepareModelCall } from "./estimate-call-usage.ts";
+import { type ForwardedModelAnswer, forwardModelAnswer, noAnswer } from "./forward-answer.ts";
 import { parseRateLimitEnd } from "./parse-rate-limit.ts";
 import { recordEndedModelCall } from "./record-ended-call.ts";
 import { sendModelCall } from "./send-model-call.ts";
@@ -42,7 +33,7 @@ export interface CallModelDeps {
   readonly limits: RateLimitTracker;
   readonly logins: SubscriptionLogins;
   readonly refusals: RefusedRequestJournal;
-  readonly bufferBudget: BufferBudget;
+  readonly openLease: OpenBufferLease;
   readonly workerQueue: RunInWorkerQueue;
   readonly now: () => number;
 }
@@ -52,6 +43,8 @@ export interface ModelCall {
   readonly endpoint: ModelEndpoint;
   readonly path: string;
   readonly query: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
 /** How long, in milliseconds, the gateway may delay a call until a rate limit ends. */
@@ -66,39 +59,35 @@ const maxUncheckedCalls = 8;
  * Forwards an agent's call to the model's API with the real credential. Records the call's usage in the
  * gateway's journal.
  */
-export async function callModel(
-  deps: CallModelDeps,
-  call: ModelCall,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { admitted, limits, now, bufferBudget } = deps;
-  const { worker, endpoint } = call;
+export async function callModel(deps: CallModelDeps, call: ModelCall): Promise<void> {
+  const { admitted, limits, now } = deps;
+  const { worker, endpoint, request, response } = call;
   const abandoned = abandonedSignal(response, admitted.revocationSignalOf(worker));
-  if (refuseIfExhausted(deps, call, request, response)) return;
+  if (refuseIfExhausted(deps, call)) return;
   const until = limits.findLimitEnd(endpoint.name);
-  if (until !== null && !(await isOver(until, now, abandoned))) {
-    sendErrorAnswer(response, {
-      ...{
-        status: 429,
-        type: "rate_limit_error",
-        message: "the model's API accepts no calls at present; retry later",
-      },
-      retryAfterSeconds: Math.max(1, Math.ceil((until - now()) / 1000)),
-    });
-    return journalLimit(deps, call, { status: 429, until });
+  if (until !== null && !(await isOver(until - now(), abandoned))) {
+    const seconds = Math.max(1, Math.ceil((until - now()) / 1000));
+    sendErrorAnswer(response, 429, "the model's API accepts no calls at present; retry later", seconds);
+    return journalLimit(deps, call, 429, until);
   }
-  using lease = bufferBudget.open(worker.worker);
+  using lease = deps.openLease(worker.worker);
   const body = await receiveModelCallBody(request, response, lease);
   if (body === null) return;
   const credential = await credentialForModelEndpoint(endpoint, deps.logins).catch((error: unknown) => {
     if (!(error instanceof LoginRenewalError)) throw error;
-    const message = `authentication failed, invalid x-api-key: ${error.message}`;
-    sendErrorAnswer(response, error.isFinal ? forbiddenAnswer(message) : unavailableAnswer(error.message));
+    if (error.isFinal)
+      sendErrorAnswer(response, 403, `authentication failed, invalid x-api-key: ${error.message}`);
+    else sendErrorAnswer(response, 503, error.message);
     return null;
   });
   if (credential === null || abandoned.aborted) return;
-  await executeCall(deps, call, { request, response, body, lease, credential, abandoned });
+  const prepared = await deps.workerQueue(worker.worker, () =>
+    prepareModelCall(endpoint.api, call.path, body, request.headers["content-encoding"]),
+  );
+  // Takes more memory for a changed body, which is uncompressed and so may be larger than the received one.
+  if (prepared.isChanged && !lease.take(prepared.body.length))
+    return sendErrorAnswer(response, 429, bufferFullMessage);
+  await executeCall(deps, call, { prepared, credential, abandoned });
 }
 
 /**
@@ -107,121 +96,84 @@ export async function callModel(
  */
 function refuseIfExhausted(
   { ledger, refusals }: CallModelDeps,
-  { worker, path }: ModelCall,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { worker, path, request, response }: ModelCall,
 ): boolean {
   const exhausted = ledger.exhausted(worker);
   if (exhausted === null) return false;
   refusals.refuse(worker.worker, `${request.method} ${path}`, "budget");
-  sendErrorAnswer(response, forbiddenAnswer(budgetWords(exhausted)));
+  sendErrorAnswer(response, 403, budgetWords(exhausted));
   return true;
 }
 
 interface ModelExchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly body: Buffer;
-  readonly lease: BufferLease;
+  readonly prepared: PreparedModelCall;
   readonly credential: ModelCallCredential;
   readonly abandoned: AbortSignal;
 }
 
 async function executeCall(deps: CallModelDeps, call: ModelCall, exchange: ModelExchange): Promise<void> {
-  const { admitted, ledger, journal, now } = deps;
-  const { worker, endpoint, path } = call;
-  const { request, response } = exchange;
-  const { estimate, forwarded } = await deps.workerQueue(worker.worker, () =>
-    estimateAndRewrite(call, exchange),
-  );
-  // Takes more memory for a changed body, which is uncompressed and so may be larger than the received one.
-  if (forwarded.isChanged && !exchange.lease.take(forwarded.body.length))
-    return sendErrorAnswer(response, bufferFullAnswer);
-  const maxCost = spendingOfCall(admitted.prices, estimate.model, estimate.counts);
+  const { ledger } = deps;
+  const { worker, response } = call;
+  const { model, counts } = exchange.prepared;
+  const maxCost = spendingOfCall(deps.admitted.prices, model, counts);
   // Checks the budgets again, since receiving the body took time. No other call can start between this check and
   // `ledger.begin`.
-  if (exchange.abandoned.aborted || refuseIfExhausted(deps, call, request, response)) return;
+  if (exchange.abandoned.aborted || refuseIfExhausted(deps, call)) return;
   if (ledger.callsInFlight(worker.worker) >= maxUncheckedCalls && !ledger.canAfford(worker, maxCost))
-    return sendErrorAnswer(response, {
-      ...{
-        status: 429,
-        type: "rate_limit_error",
-        message: "the remaining budget is too small for more concurrent calls",
-      },
-      retryAfterSeconds: 5,
-    });
+    return sendErrorAnswer(response, 429, "the remaining budget is too small for more concurrent calls", 5);
   using _inFlight = ledger.begin(worker.worker, maxCost);
-  const opened = { type: "opened" as const, worker: worker.worker, endpoint: endpoint.name };
-  const facts = { method: request.method ?? "", path: path.slice(0, 300), model: estimate.model };
   let seq: number;
   try {
-    seq = await journal.append({ ...opened, ...facts, reserve: maxCost });
+    seq = await deps.journal.append({
+      type: "opened",
+      worker: worker.worker,
+      endpoint: call.endpoint.name,
+      method: call.request.method ?? "",
+      path: call.path.slice(0, 300),
+      model,
+      reserve: maxCost,
+    });
   } catch {
-    return sendErrorAnswer(response, unavailableAnswer("the gateway cannot write to its journal"));
+    return sendErrorAnswer(response, 503, "the gateway cannot write to its journal");
   }
-  const at = new Date(now()).toISOString();
-  ledger.apply({ ...opened, ...facts, reserve: maxCost, seq, at });
   const startedAt = performance.now();
-  let outcome: ForwardedModelAnswer = { ...noAnswer, wasSent: true };
+  let outcome = noAnswer;
   try {
-    outcome = await ask(deps, call, { ...exchange, forwarded });
+    outcome = await ask(deps, call, exchange);
   } finally {
-    await recordEndedModelCall(deps, call, { seq, model: estimate.model, maxCost, outcome, startedAt });
+    await recordEndedModelCall(deps, call, { seq, model, maxCost, outcome, startedAt });
   }
-}
-
-/**
- * Estimates the maximum usage of a model call. Changes the call's body if the API reports usage only when the
- * request asks for it.
- */
-function estimateAndRewrite(
-  { endpoint: { api }, path }: ModelCall,
-  { request, body }: ModelExchange,
-): { readonly estimate: ModelCallUsageEstimate; readonly forwarded: ForwardedRequestBody } {
-  const encoding = request.headers["content-encoding"];
-  if (api === null)
-    return { estimate: { model: null, counts: zeroTokenCounts }, forwarded: { body, isChanged: false } };
-  return {
-    estimate: estimateModelCallUsage(api, path, body, encoding),
-    forwarded: addIncludeUsage(api, path, body, encoding),
-  };
 }
 
 async function ask(
   deps: CallModelDeps,
   call: ModelCall,
-  exchange: ModelExchange & { readonly forwarded: ForwardedRequestBody },
+  { prepared: { body, isChanged }, credential: first, abandoned }: ModelExchange,
 ): Promise<ForwardedModelAnswer> {
-  const { endpoint, path, query } = call;
-  const { request, response, abandoned, forwarded } = exchange;
-  const method = request.method ?? "GET";
-  let { credential } = exchange;
+  const { endpoint, request, response } = call;
+  const { method = "GET" } = request;
+  let credential = first;
   for (let isSecond = false; ; isSecond = true) {
     const headers = buildModelRequestHeaders(endpoint, request.headers, credential);
-    if (forwarded.isChanged) delete headers["content-encoding"];
-    const sending = { method, url: endpoint.url, target: `${path}${query}`, headers, body: forwarded.body };
-    const upstream = await sendModelCall(sending, abandoned);
+    if (isChanged) delete headers["content-encoding"];
+    const target = `${call.path}${call.query}`;
+    const upstream = await sendModelCall({ method, url: endpoint.url, target, headers, body }, abandoned);
     if (upstream.kind === "failed") {
       const message = `the model endpoint ${endpoint.name} cannot be reached: ${upstream.why}`;
-      if (!abandoned.aborted) sendErrorAnswer(response, { status: 502, type: "api_error", message });
+      if (!abandoned.aborted) sendErrorAnswer(response, 502, message);
       return { ...noAnswer, wasSent: upstream.wasSent };
     }
-    const another = isSecond ? null : await renewedCredential(deps, call, upstream.answer, credential);
+    const { answer } = upstream;
+    const another = isSecond ? null : await renewedCredential(deps, endpoint, answer, credential);
     if (another !== null) {
-      upstream.answer.on("error", () => {}).destroy();
+      answer.on("error", () => {}).destroy();
       credential = another;
       continue;
     }
     const reader =
-      endpoint.api === null
-        ? null
-        : createUsageReader(endpoint.api, String(upstream.answer.headers["content-type"] ?? ""));
-    const outcome = await forwardModelAnswer(upstream.answer, response, {
-      secrets: credential.secrets,
-      reader,
-      abandoned,
-    });
-    await noteLimit(deps, call, upstream.answer, outcome);
+      endpoint.api && createUsageReader(endpoint.api, String(answer.headers["content-type"] ?? ""));
+    const outcome = await forwardModelAnswer(answer, { response, abandoned }, credential.secrets, reader);
+    await noteLimit(deps, call, answer, outcome);
     return outcome;
   }
 }
@@ -232,7 +184,7 @@ async function ask(
  */
 async function renewedCredential(
   { logins }: CallModelDeps,
-  { endpoint }: ModelCall,
+  endpoint: ModelEndpoint,
   { statusCode }: IncomingMessage,
   { loginToken }: ModelCallCredential,
 ): Promise<ModelCallCredential | null> {
@@ -253,16 +205,12 @@ async function noteLimit(
   { headers }: IncomingMessage,
   { status, errorBeginning }: ForwardedModelAnswer,
 ): Promise<void> {
-  const { limits, now } = deps;
-  const { endpoint } = call;
-  if (status < 400 || endpoint.api === null) return;
-  const header = (name: string): string | undefined => {
-    const value = headers[name];
-    return typeof value === "string" ? value : value?.[0];
-  };
-  const until = parseRateLimitEnd(endpoint.api, { status, header, body: errorBeginning }, new Date(now()));
-  if (until === null || !limits.setLimit(endpoint.name, until.getTime())) return;
-  await journalLimit(deps, call, { status, until: until.getTime() });
+  const { name, api } = call.endpoint;
+  if (status < 400 || api === null) return;
+  const header = (wanted: string): string | undefined => [headers[wanted]].flat()[0];
+  const until = parseRateLimitEnd(api, { status, header, body: errorBeginning }, new Date(deps.now()));
+  if (until === null || !deps.limits.setLimit(name, until.getTime())) return;
+  await journalLimit(deps, call, status, until.getTime());
 }
 
 /**
@@ -271,42 +219,17 @@ async function noteLimit(
  */
 async function journalLimit(
   { limits, journal }: CallModelDeps,
-  { worker, endpoint }: ModelCall,
-  { status, until }: { readonly status: number; readonly until: number },
+  { worker: { worker }, endpoint: { name: endpoint } }: ModelCall,
+  status: number,
+  until: number,
 ): Promise<void> {
-  if (!limits.isNewTo(endpoint.name, worker.worker)) return;
-  await journal.append({
-    ...{ type: "limited", worker: worker.worker, endpoint: endpoint.name },
-    ...{ status, until: new Date(until).toISOString() },
-  });
+  if (!limits.isNewTo(endpoint, worker)) return;
+  await journal.append({ type: "limited", worker, endpoint, status, until: new Date(until).toISOString() });
 }
 
-const noAnswer: ForwardedModelAnswer = {
-  ...{ status: 0, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: false },
-};
-
-/**
- * Returns a signal that aborts when the client disconnects before its answer is complete, or when the host
- * withdraws the worker's permission to use the gateway.
- */
-function abandonedSignal(response: ServerResponse, revoked: AbortSignal): AbortSignal {
-  const left = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) left.abort(new Error("The client disconnected"));
-  });
-  return AbortSignal.any([left.signal, revoked]);
-}
-
-async function isOver(until: number, now: () => number, abandoned: AbortSignal): Promise<boolean> {
-  const waitMs = until - now();
+async function isOver(waitMs: number, abandoned: AbortSignal): Promise<boolean> {
   if (waitMs > maxHoldMs) return false;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, Math.max(0, waitMs));
-    abandoned.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
+  await delay(Math.max(0, waitMs), undefined, { signal: abandoned }).catch(() => {});
   return !abandoned.aborted;
 }
 

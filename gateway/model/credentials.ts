@@ -1,4 +1,5 @@
 import type { ModelEndpoint } from "../../src/contract/gateway.ts";
+import { secretsInHeaders } from "../http/secret-scrubber.ts";
 import { isForwardedHeader } from "./forwarded-headers.ts";
 import type { SubscriptionLogins } from "./subscription-logins.ts";
 
@@ -28,7 +29,7 @@ export async function credentialForModelEndpoint(
   const values = Object.entries(credential.headers).filter(([name]) => name !== "anthropic-beta");
   return {
     headers: credential.headers,
-    secrets: values.flatMap(([, value]) => [value, value.split(" ").at(-1) ?? ""]),
+    secrets: secretsInHeaders(values.map(([, value]) => value)),
     loginToken: null,
   };
 }

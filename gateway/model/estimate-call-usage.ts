@@ -1,4 +1,4 @@
-import type { TokenCounts } from "../../src/usage/spending.ts";
+import { type TokenCounts, zeroTokenCounts } from "../../src/usage/spending.ts";
 import { decompressRequestBody, maxDecompressedBodyBytes } from "../http/decompress-body.ts";
 import {
   findModelNameInPath,
@@ -12,7 +12,7 @@ import {
   findExtractedValues,
 } from "../usage/extracted-values.ts";
 import { JsonValueExtractor } from "../usage/json-value-extractor.ts";
-import { readOwnMember, zeroTokenCounts } from "../usage/read-usage.ts";
+import { readOwnMember } from "../usage/read-usage.ts";
 import {
   assumedMaxAnswerTokens,
   modelRequestJsonPaths,
@@ -20,10 +20,14 @@ import {
   parseModelRequest,
 } from "./parse-model-request.ts";
 
-/** The maximum usage of a call to a model, as estimated before the call. */
-export interface ModelCallUsageEstimate {
+/** A call to a model, as the gateway reserves its cost and sends it. */
+export interface PreparedModelCall {
   readonly model: string | null;
+  /** The maximum usage of the call. */
   readonly counts: TokenCounts;
+  /** The request body that the gateway forwards to the API. If the gateway changed the body, it is uncompressed. */
+  readonly body: Uint8Array;
+  readonly isChanged: boolean;
 }
 
 /**
@@ -41,84 +45,76 @@ const maxPictureTokens = 5_000;
 const assumedCompression = 20;
 
 /**
- * Estimates the maximum usage of a call before it is sent. Counts each byte of the request as a token, which
- * also covers the surcharge for writing the prompt to a cache, because most tokens have about four bytes.
+ * Estimates the maximum usage of a call before it is sent, and asks for a usage report where the API sends
+ * none by itself. Counts each byte of the request as a token, which also covers the surcharge for writing the
+ * prompt to a cache, because most tokens have about four bytes.
  */
-export function estimateModelCallUsage(
-  api: ModelApiName,
+export function prepareModelCall(
+  api: ModelApiName | null,
   path: string,
   body: Uint8Array,
   encoding: string | undefined,
-): ModelCallUsageEstimate {
-  if (body.length === 0 || isTokenCountingPath(api, path))
-    return { model: findModelNameInPath(path), counts: zeroTokenCounts };
+): PreparedModelCall {
+  const same = { body, isChanged: false };
+  if (api === null) return { model: null, counts: zeroTokenCounts, ...same };
+  const model = findModelNameInPath(path);
+  if (body.length === 0 || isTokenCountingPath(api, path)) return { model, counts: zeroTokenCounts, ...same };
   const decoded = decompressRequestBody(body, encoding);
   if (decoded.kind !== "decoded") {
     // Assumes the maximum size for a decompression bomb, whose size stays unknown: no API reads more than that.
     const inputTokens =
       decoded.kind === "too-large" ? maxDecompressedBodyBytes : body.length * assumedCompression;
-    return estimateOf(findModelNameInPath(path), inputTokens, unknownRequest(api));
+    return { model, counts: maxCountsOf(inputTokens, unknownRequest(api)), ...same };
   }
   const record = readRequest(api, decoded.bytes);
   const read = record === null ? unknownRequest(api) : parseModelRequest(api, path, record);
   // Assumes the maximum if values were missing beyond the memory limit, since these may be the expensive ones.
   const request = record?.isCut ? { ...unknownRequest(api), ...worstRequest, model: read.model } : read;
-  return estimateOf(findModelNameInPath(path) ?? request.model, decoded.bytes.length, request);
+  const counts = maxCountsOf(decoded.bytes.length, request);
+  const changed =
+    record !== null && api === "openai" && isCompletionsPath(path)
+      ? withIncludeUsage(decoded.bytes, record)
+      : null;
+  const forwarded = changed === null ? same : { body: changed, isChanged: true };
+  return { model: model ?? request.model, counts, ...forwarded };
 }
 
-function estimateOf(
-  model: string | null,
-  bytes: number,
-  request: ParsedModelRequest,
-): ModelCallUsageEstimate {
+function maxCountsOf(bytes: number, request: ParsedModelRequest): TokenCounts {
   const stored = request.readsStored ? maxPromptTokens : request.pictures * maxPictureTokens;
   const fetched = request.hasTools ? maxToolTokens : 0;
   const times = request.mayCompact ? 2 : 1;
-  const inputTokens = (bytes + stored + fetched) * times;
-  const outputTokens = request.outputTokens * times;
-  const { priceFactor } = request;
-  return { model, counts: { ...zeroTokenCounts, inputTokens, outputTokens, priceFactor } };
+  return {
+    ...zeroTokenCounts,
+    inputTokens: (bytes + stored + fetched) * times,
+    outputTokens: request.outputTokens * times,
+    priceFactor: request.priceFactor,
+  };
 }
 
 function unknownRequest(api: ModelApiName): ParsedModelRequest {
   return {
-    ...{ model: null, outputTokens: assumedMaxAnswerTokens[api], priceFactor: 1 },
-    ...{ readsStored: false, pictures: 0, hasTools: false, mayCompact: false },
+    model: null,
+    outputTokens: assumedMaxAnswerTokens[api],
+    priceFactor: 1,
+    readsStored: false,
+    pictures: 0,
+    hasTools: false,
+    mayCompact: false,
   };
 }
 
 const worstRequest = { readsStored: true, hasTools: true, mayCompact: true, priceFactor: 2 };
 
 /**
- * The request body that the gateway forwards to the API. If the gateway changed the body, the body is
- * uncompressed.
- */
-export interface ForwardedRequestBody {
-  readonly body: Uint8Array;
-  readonly isChanged: boolean;
-}
-
-/**
  * Adds `include_usage` to a request for a streamed OpenAI completion. Without this option, the API reports no
- * usage.
+ * usage. Returns null if the request needs no change.
  */
-export function addIncludeUsage(
-  api: ModelApiName,
-  path: string,
-  body: Uint8Array,
-  encoding: string | undefined,
-): ForwardedRequestBody {
-  const same = { body, isChanged: false };
-  if (api !== "openai" || !isCompletionsPath(path)) return same;
-  const decoded = decompressRequestBody(body, encoding);
-  const record = decoded.kind === "decoded" ? readRequest(api, decoded.bytes) : null;
-  if (decoded.kind !== "decoded" || record === null) return same;
-  const isStream = findExtractedValues(record, "stream").includes(true);
+function withIncludeUsage(bytes: Uint8Array, record: ExtractedJsonRecord): Uint8Array | null {
   const options = record.values.get("stream_options") ?? [];
   const isAsked =
     options.length > 0 && options.every(({ value }) => readOwnMember(value, "include_usage") === true);
-  if (!isStream || isAsked) return same;
-  return { body: withOptions(decoded.bytes, record, options), isChanged: true };
+  if (!findExtractedValues(record, "stream").includes(true) || isAsked) return null;
+  return withOptions(bytes, record, options);
 }
 
 /**

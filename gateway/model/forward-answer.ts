@@ -19,12 +19,15 @@ export interface ForwardedModelAnswer {
   readonly wasSent: boolean;
 }
 
-export interface ForwardAnswerOptions {
-  /** The secrets that the gateway overwrites wherever they occur in the answer. */
-  readonly secrets: readonly string[];
-  readonly reader: UsageReader | null;
-  readonly abandoned: AbortSignal;
-}
+/** The result if the model API sent no answer that the gateway can forward. */
+export const noAnswer: ForwardedModelAnswer = {
+  status: 0,
+  bytes: 0,
+  firstByteAt: null,
+  usage: null,
+  errorBeginning: "",
+  wasSent: true,
+};
 
 const maxBeginningLength = 64 << 10;
 
@@ -33,31 +36,41 @@ const maxBeginningLength = 64 << 10;
  * the client store data, and those for the body's encoding.
  */
 const droppedHeaders: ReadonlySet<string> = new Set([
-  ...["connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"],
-  ...["set-cookie", "alt-svc", "strict-transport-security", "content-length"],
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "set-cookie",
+  "alt-svc",
+  "strict-transport-security",
+  "content-length",
   // Dropped, because the gateway forwards the body decompressed.
   "content-encoding",
 ]);
 
 /**
- * Streams a model API's answer to the client with back-pressure. Overwrites secrets in the answer and
- * extracts its usage.
+ * Streams a model API's answer to the client with back-pressure. Overwrites the given secrets wherever they
+ * occur in the answer, and extracts the answer's usage.
  */
 export async function forwardModelAnswer(
   answer: IncomingMessage,
-  response: ServerResponse,
-  { secrets, reader, abandoned }: ForwardAnswerOptions,
+  { response, abandoned }: Readonly<{ response: ServerResponse; abandoned: AbortSignal }>,
+  secrets: readonly string[],
+  reader: UsageReader | null,
 ): Promise<ForwardedModelAnswer> {
   const status = answer.statusCode ?? 502;
   const pieces = decompressModelAnswer(answer);
   if (pieces === null) {
     answer.destroy();
-    sendErrorAnswer(response, {
-      status: 502,
-      type: "api_error",
-      message: "the model's API sent an answer in an encoding that the gateway cannot decode",
-    });
-    return { ...{ status, bytes: 0, firstByteAt: null, usage: null, errorBeginning: "", wasSent: true } };
+    sendErrorAnswer(
+      response,
+      502,
+      "the model's API sent an answer in an encoding that the gateway cannot decode",
+    );
+    return { ...noAnswer, status };
   }
   const scrub = createSecretScrubber(secrets);
   let bytes = 0;

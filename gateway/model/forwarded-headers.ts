@@ -7,25 +7,62 @@ type Api = NonNullable<ModelEndpoint["api"]>;
  * not forward unknown headers, because they may be credentials for another service at the same URL.
  */
 const ofAll: readonly string[] = [
-  ...["accept", "accept-language", "content-type", "content-encoding", "user-agent", "sec-fetch-mode"],
-  ...["idempotency-key", "x-session-affinity", "x-session-id", "x-parent-session-id", "x-client-request-id"],
+  "accept",
+  "accept-language",
+  "content-type",
+  "content-encoding",
+  "user-agent",
+  "sec-fetch-mode",
+  "idempotency-key",
+  "x-session-affinity",
+  "x-session-id",
+  "x-parent-session-id",
+  "x-client-request-id",
 ];
 
 /** The headers in which the APIs' public client libraries describe themselves. */
 const stainless: readonly string[] = [
-  ...["arch", "lang", "os", "package-version", "runtime", "runtime-version", "retry-count", "timeout"],
-  ...["helper", "helper-method", "poll-helper", "custom-poll-interval", "async", "read-timeout"],
+  "arch",
+  "lang",
+  "os",
+  "package-version",
+  "runtime",
+  "runtime-version",
+  "retry-count",
+  "timeout",
+  "helper",
+  "helper-method",
+  "poll-helper",
+  "custom-poll-interval",
+  "async",
+  "read-timeout",
 ].map((name) => `x-stainless-${name}`);
 
 const claudeCode: readonly string[] = [
-  ...["session-id", "agent-id", "parent-agent-id", "agent-type", "auxiliary-type", "prompt-id"],
-  ...["request-class", "compaction", "context-compacted"],
+  "session-id",
+  "agent-id",
+  "parent-agent-id",
+  "agent-type",
+  "auxiliary-type",
+  "prompt-id",
+  "request-class",
+  "compaction",
+  "context-compacted",
 ].map((name) => `x-claude-code-${name}`);
 
 const codex: readonly string[] = [
-  ...["x-codex-beta-features", "x-codex-window-id", "x-codex-turn-metadata", "x-codex-turn-state"],
-  ...["x-openai-internal-codex-responses-lite", "x-openai-subagent", "session-id", "session_id"],
-  ...["thread-id", "conversation_id", "originator", "version"],
+  "x-codex-beta-features",
+  "x-codex-window-id",
+  "x-codex-turn-metadata",
+  "x-codex-turn-state",
+  "x-openai-internal-codex-responses-lite",
+  "x-openai-subagent",
+  "session-id",
+  "session_id",
+  "thread-id",
+  "conversation_id",
+  "originator",
+  "version",
 ];
 
 /**
@@ -37,7 +74,10 @@ const headersByApi: Readonly<Record<Api, ReadonlySet<string>>> = {
     ...ofAll,
     ...stainless,
     ...claudeCode,
-    ...["anthropic-version", "anthropic-beta", "anthropic-dangerous-direct-browser-access", "x-app"],
+    "anthropic-version",
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "x-app",
   ]),
   openai: new Set([...ofAll, ...stainless, ...codex, "openai-beta"]),
   google: new Set([...ofAll, "x-goog-api-client", "x-gemini-api-privileged-user-id"]),
@@ -65,16 +105,10 @@ export function isForwardedHeader(endpoint: Passing, name: string): boolean {
  * if it forwards none.
  */
 export function toForwardedQuery(endpoint: Passing, query: string): string {
+  // Compares the name without percent-decoding, since clients do not encode these names.
+  const isNamed = (pair: string): boolean => isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
   const kept = query.split("&").filter((part) => part !== "" && part.split(";").every(isNamed));
   return kept.length > 0 ? `?${kept.join("&")}` : "";
-
-  /**
-   * Whether a query parameter may be forwarded. Compares the name without percent-decoding, since clients do
-   * not encode these names.
-   */
-  function isNamed(pair: string): boolean {
-    return isListed(parametersByApi, endpoint, pair.split("=")[0] ?? "");
-  }
 }
 
 /**

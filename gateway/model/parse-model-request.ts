@@ -33,7 +33,9 @@ export interface ParsedModelRequest {
 
 /** The maximum length of an answer, in tokens, that the gateway assumes if the request sets no limit. */
 export const assumedMaxAnswerTokens: Readonly<Record<ModelApiName, number>> = {
-  ...{ anthropic: 128_000, openai: 128_000, google: 65_536 },
+  anthropic: 128_000,
+  openai: 128_000,
+  google: 65_536,
 };
 /**
  * The maximum values that the gateway uses for a request's token limit and number of answers. No model
@@ -42,69 +44,86 @@ export const assumedMaxAnswerTokens: Readonly<Record<ModelApiName, number>> = {
 const maxTokens = 1_000_000;
 const maxAnswers = 128;
 
-const [anthropicParts, googleParts] = ["messages.*.content.*", "contents.*.parts.*"];
+const anthropicParts = "messages.*.content.*";
 const sources = [`${anthropicParts}.source.type`, `${anthropicParts}.content.*.source.type`];
 const images = [
   "input.*.content.*.image_url",
   "input.*.output.*.image_url",
   "messages.*.content.*.image_url",
 ];
-const [anthropicKinds, googleKinds] = [
-  [`${anthropicParts}.type`, `${anthropicParts}.content.*.type`],
-  withLogin([`${googleParts}.inlineData.mimeType`, `${googleParts}.inline_data.mime_type`]),
-];
+const anthropicKinds = [`${anthropicParts}.type`, `${anthropicParts}.content.*.type`];
+const googleKinds = googlePaths("contents.*.parts.*.inlineData.mimeType");
 const storedIn: Readonly<Record<ModelApiName, readonly string[]>> = {
   anthropic: ["mcp_servers.*?"],
   openai: [
-    ...["previous_response_id", "conversation", "input.*.content.*.file_id", "input.*.content.*.file_url"],
-    ...["input.*.output.*.file_id", "input.*.output.*.file_url", "messages.*.content.*.file.file_id"],
-    ...["input.*.content.*.file_data?", "input.*.output.*.file_data?"],
-    ...["messages.*.content.*.file.file_data?", "messages.*.content.*.input_audio?"],
+    "previous_response_id",
+    "conversation",
+    "input.*.content.*.file_id",
+    "input.*.content.*.file_url",
+    "input.*.output.*.file_id",
+    "input.*.output.*.file_url",
+    "messages.*.content.*.file.file_id",
+    "input.*.content.*.file_data?",
+    "input.*.output.*.file_data?",
+    "messages.*.content.*.file.file_data?",
+    "messages.*.content.*.input_audio?",
     "input.*.content.*.input_audio?",
   ],
-  // Gemini accepts each field name in camel case and in snake case.
-  google: withLogin([
-    ...["cachedContent", "cached_content", `${googleParts}.fileData?`, `${googleParts}.file_data?`],
-  ]),
+  google: googlePaths("cachedContent", "contents.*.parts.*.fileData?"),
 };
 const toolTypes = ["tools.*.type", "input.*.tools.*.type"];
-const toolNames = withLogin(
-  [
-    "googleSearch",
-    "googleSearchRetrieval",
-    "urlContext",
-    "codeExecution",
-    "fileSearch",
-    "googleMaps",
-  ].flatMap((name) => [
-    `tools.*.${name}?`,
-    `tools.*.${name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}?`,
-  ]),
+const toolNames = googlePaths(
+  "tools.*.googleSearch?",
+  "tools.*.googleSearchRetrieval?",
+  "tools.*.urlContext?",
+  "tools.*.codeExecution?",
+  "tools.*.fileSearch?",
+  "tools.*.googleMaps?",
 );
 const remoteTool =
   /^(web_search|web_fetch|file_search|code_interpreter|code_execution|mcp|image_gen|advisor)/;
 const compactions = ["context_management.edits.*.type", "context_management.*.type"];
-const limits = withLogin(
-  ["generationConfig", "generation_config"].flatMap((config) => [
-    ...[`${config}.maxOutputTokens`, `${config}.max_output_tokens`],
-  ]),
+const limits = googlePaths(
+  "generationConfig.maxOutputTokens",
+  "generationConfig.max_output_tokens",
+  "generation_config.maxOutputTokens",
 );
-const candidates = withLogin(
-  ["generationConfig", "generation_config"].flatMap((config) => [
-    ...[`${config}.candidateCount`, `${config}.candidate_count`],
-  ]),
+const candidates = googlePaths(
+  "generationConfig.candidateCount",
+  "generationConfig.candidate_count",
+  "generation_config.candidateCount",
 );
 
 /** The JSON paths whose values `parseModelRequest` reads from a request's body. */
 export const modelRequestJsonPaths: Readonly<Record<ModelApiName, readonly string[]>> = {
   anthropic: [
-    ...["model", "max_tokens", "speed", "inference_geo", "tools.*.type"],
-    ...[...sources, ...anthropicKinds, ...storedIn.anthropic, ...compactions],
+    "model",
+    "max_tokens",
+    "speed",
+    "inference_geo",
+    "tools.*.type",
+    ...sources,
+    ...anthropicKinds,
+    ...storedIn.anthropic,
+    ...compactions,
   ],
   openai: [
-    ...["model", "max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "service_tier"],
-    ...["stream", "stream_options", "prompt", "prediction", "input.*.type"],
-    ...[...images, ...storedIn.openai, ...toolTypes, ...compactions],
+    "model",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "n",
+    "best_of",
+    "service_tier",
+    "stream",
+    "stream_options",
+    "prompt",
+    "prediction",
+    "input.*.type",
+    ...images,
+    ...storedIn.openai,
+    ...toolTypes,
+    ...compactions,
   ],
   google: ["model", ...limits, ...candidates, ...googleKinds, ...storedIn.google, ...toolNames],
 };
@@ -115,8 +134,7 @@ export function parseModelRequest(
   record: ExtractedJsonRecord,
 ): ParsedModelRequest {
   const model = toValidModelName(findExtractedValue(record, "model"));
-  const has = (paths: readonly string[]): boolean => paths.some((each) => hasExtractedValue(record, each));
-  const types = toolTypes.flatMap((each) => findExtractedValues(record, each));
+  const types = findExtractedValues(record, ...toolTypes);
   const answers = amountAt(record, api === "google" ? candidates : ["n", "best_of"], 1);
   const answer = amountAt(record, limitsOf(api, path), assumedMaxAnswerTokens[api]);
   const speed = findExtractedValue(record, "speed");
@@ -125,12 +143,12 @@ export function parseModelRequest(
     outputTokens: isEmbeddingPath(path)
       ? 0
       : Math.min(answer, maxTokens) * Math.min(Math.max(1, answers), maxAnswers),
-    readsStored: has(storedIn[api]) || refersToMore(api, path, record),
+    readsStored: hasExtractedValue(record, ...storedIn[api]) || refersToMore(api, path, record),
     pictures: picturesIn(api, record),
-    hasTools: has(toolNames) || types.some((type) => typeof type !== "string" || remoteTool.test(type)),
-    mayCompact: compactions
-      .flatMap((each) => findExtractedValues(record, each))
-      .some((type) => /^compact/.test(String(type))),
+    hasTools:
+      hasExtractedValue(record, ...toolNames) ||
+      types.some((type) => typeof type !== "string" || remoteTool.test(type)),
+    mayCompact: findExtractedValues(record, ...compactions).some((type) => /^compact/.test(String(type))),
     priceFactor:
       api === "anthropic"
         ? anthropicPriceFactor(speed, findExtractedValue(record, "inference_geo"), model)
@@ -149,7 +167,7 @@ function limitsOf(api: ModelApiName, path: string): readonly string[] {
  * invalid value, or if there is no value.
  */
 function amountAt(record: ExtractedJsonRecord, paths: readonly string[], otherwise: number): number {
-  const values = paths.flatMap((path) => findExtractedValues(record, path)).filter((value) => value !== null);
+  const values = findExtractedValues(record, ...paths).filter((value) => value !== null);
   const amounts = values.map((value) => {
     const amount = typeof value === "string" ? Number(value) : value;
     return typeof amount === "number" && amount >= 0 ? Math.ceil(amount) : otherwise;
@@ -158,11 +176,12 @@ function amountAt(record: ExtractedJsonRecord, paths: readonly string[], otherwi
 }
 
 function refersToMore(api: ModelApiName, path: string, record: ExtractedJsonRecord): boolean {
-  const valuesAt = (paths: readonly string[]): readonly unknown[] =>
-    paths.flatMap((each) => findExtractedValues(record, each));
   if (api === "anthropic")
-    return valuesAt(sources).some(isStoredElsewhere) || valuesAt(anthropicKinds).includes("document");
-  if (api === "google") return valuesAt(googleKinds).some((kind) => !isPicture(kind));
+    return (
+      findExtractedValues(record, ...sources).some(isStoredElsewhere) ||
+      findExtractedValues(record, ...anthropicKinds).includes("document")
+    );
+  if (api === "google") return findExtractedValues(record, ...googleKinds).some((kind) => !isPicture(kind));
   if (isResponsesPath(path) && hasExtractedValue(record, "prompt")) return true;
   if (findExtractedValues(record, "input.*.type").includes("item_reference")) return true;
   return images
@@ -173,12 +192,10 @@ function refersToMore(api: ModelApiName, path: string, record: ExtractedJsonReco
 }
 
 function picturesIn(api: ModelApiName, record: ExtractedJsonRecord): number {
-  if (api === "openai")
-    return images.reduce((sum, path) => sum + findExtractedValues(record, path).length, 0);
-  const kinds = api === "anthropic" ? anthropicKinds : googleKinds;
-  return kinds
-    .flatMap((each) => findExtractedValues(record, each))
-    .filter((kind) => (api === "anthropic" ? kind === "image" : isPicture(kind))).length;
+  if (api === "openai") return findExtractedValues(record, ...images).length;
+  return api === "anthropic"
+    ? findExtractedValues(record, ...anthropicKinds).filter((kind) => kind === "image").length
+    : findExtractedValues(record, ...googleKinds).filter(isPicture).length;
 }
 
 function isPicture(mimeType: unknown): boolean {
@@ -194,9 +211,11 @@ function isAddress(value: unknown): boolean {
 }
 
 /**
- * Adds, for each path, the same path below the field `request`. Clients that use a subscription's login wrap
- * the body in this field.
+ * Returns all spellings of paths in a Gemini request. Gemini accepts each field name in camel case and in snake
+ * case. Clients that use a subscription's login wrap the body in a field `request`.
  */
-function withLogin(paths: readonly string[]): readonly string[] {
-  return [...paths, ...paths.map((path) => `request.${path}`)];
+function googlePaths(...paths: readonly string[]): readonly string[] {
+  const inSnakeCase = paths.map((path) => path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+  const spellings = [...new Set([...paths, ...inSnakeCase])];
+  return [...spellings, ...spellings.map((path) => `request.${path}`)];
 }

@@ -141,13 +141,11 @@ function momentOf(text: string): number[] {
 }
 
 const unitMs: ReadonlyMap<string, number> = new Map([
-  ...([
-    ["ms", 1],
-    ["s", 1000],
-    ["m", 60_000],
-    ["h", 3_600_000],
-    ["d", 86_400_000],
-  ] as const),
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
 ]);
 
 /** Parses durations such as `250ms`, `1s`, `6m0s` and `37.5s` into milliseconds; returns null for any other text. */

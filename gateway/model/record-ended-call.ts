@@ -1,16 +1,14 @@
 import type { AdmittedWorker, ModelEndpoint, Spending } from "../../src/contract/gateway.ts";
-import { countBudgetTokens, maxSpending, spendingOfCall } from "../../src/usage/spending.ts";
+import { countBudgetTokens, maxSpending, spendingOfCall, zeroTokenCounts } from "../../src/usage/spending.ts";
 import type { AdmittedWorkers } from "../accounts/admitted-workers.ts";
 import type { Journal } from "../accounts/journal.ts";
 import type { SpendingLedger } from "../accounts/spending-ledger.ts";
-import { zeroTokenCounts } from "../usage/read-usage.ts";
 import type { ForwardedModelAnswer } from "./forward-answer.ts";
 
 export interface RecordEndedCallDeps {
   readonly admitted: Pick<AdmittedWorkers, "prices">;
   readonly ledger: SpendingLedger;
   readonly journal: Pick<Journal, "append">;
-  readonly now: () => number;
 }
 
 /** A call to a model that has ended, with or without an answer. */
@@ -32,25 +30,27 @@ export async function recordEndedModelCall(
   { worker, endpoint }: Readonly<{ worker: AdmittedWorker; endpoint: ModelEndpoint }>,
   { seq, model, maxCost, outcome, startedAt }: EndedModelCall,
 ): Promise<void> {
-  const { ledger, journal, now } = deps;
+  const { ledger, journal } = deps;
   const { spent, isEstimated } = judgeSpending(deps, outcome, model, maxCost);
-  const closed = {
-    ...{ type: "closed" as const, worker: worker.worker, endpoint: endpoint.name, opened: seq },
-    ...{ status: outcome.status, model: outcome.usage?.model ?? model, spent, isEstimated },
-    ...{
+  // Updates the ledger before the journal, so that the next call's check of the budgets includes this usage.
+  ledger.add(worker.worker, spent);
+  // Takes all notices before the first `await`; otherwise a concurrent call would send them again.
+  const reached = ledger.takeNotices(worker);
+  await Promise.all([
+    journal.append({
+      type: "closed",
+      worker: worker.worker,
+      endpoint: endpoint.name,
+      opened: seq,
+      status: outcome.status,
+      model: outcome.usage?.model ?? model,
+      spent,
+      isEstimated,
       bytesOut: outcome.bytes,
       firstByteMs: outcome.firstByteAt === null ? null : outcome.firstByteAt - startedAt,
-    },
-    ms: performance.now() - startedAt,
-  };
-  const at = new Date(now()).toISOString();
-  // Updates the ledger before the journal, so that the next call's check of the budgets includes this usage.
-  ledger.apply({ ...closed, total: ledger.of(worker.worker), seq: seq + 1, at });
-  // Marks all notices as sent before the first `await`; otherwise a concurrent call would send them again.
-  const reached = ledger.unsentNotices(worker);
-  for (const notice of reached) ledger.apply({ ...notice, seq: 0, at });
-  await Promise.all([
-    journal.append({ ...closed, total: ledger.of(worker.worker) }),
+      ms: performance.now() - startedAt,
+      total: ledger.of(worker.worker),
+    }),
     ...reached.map((notice) => journal.append(notice)),
   ]);
 }

@@ -1,10 +1,13 @@
-import { request as askPlain, Agent as HttpAgent, type IncomingMessage } from "node:http";
-import { request as askSecure, Agent as HttpsAgent } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { type ConnectionPool, createConnectionPool, startRequest } from "../http/start-request.ts";
 
 export type UpstreamCallResult =
   | { readonly kind: "answered"; readonly answer: IncomingMessage }
-  /** The API did not answer the call. `wasSent` says whether the API may have read the call. */
-  | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean };
+  /**
+   * The API did not answer the call. `wasSent` says whether the API may have read the call, and `wasIdle`
+   * whether the server closed an idle connection just as the gateway reused it.
+   */
+  | { readonly kind: "failed"; readonly why: string; readonly wasSent: boolean; readonly wasIdle?: boolean };
 
 export interface ModelCallToSend {
   readonly method: string;
@@ -17,10 +20,7 @@ export interface ModelCallToSend {
 
 const connectMs = 30_000;
 
-const agents = {
-  plain: new HttpAgent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 }),
-  secure: new HttpsAgent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 64 }),
-};
+const pool = createConnectionPool();
 
 /**
  * Sends a call to its model's API. Resolves when the headers of the answer arrive, or when the call has
@@ -30,31 +30,24 @@ export async function sendModelCall(
   call: ModelCallToSend,
   abandoned: AbortSignal,
 ): Promise<UpstreamCallResult> {
-  const sent = await sendOnce(call, abandoned, true);
-  // Retries on a new connection if the server closed an idle connection just as the gateway reused it: the server has not
-  // read the call.
-  return sent.kind === "failed" && sent.wasClosedBefore ? sendOnce(call, abandoned, false) : sent;
+  const sent = await sendOnce(call, abandoned, pool);
+  // Retries on a new connection if the server has closed the idle connection: it has not read the call.
+  return sent.kind === "failed" && sent.wasIdle ? sendOnce(call, abandoned, null) : sent;
 }
-
-type SentOnce = UpstreamCallResult & { readonly wasClosedBefore?: boolean };
 
 function sendOnce(
   { method, url, target, headers, body }: ModelCallToSend,
   abandoned: AbortSignal,
-  mayReuse: boolean,
-): Promise<SentOnce> {
+  from: ConnectionPool | null,
+): Promise<UpstreamCallResult> {
   const base = new URL(url);
-  const isSecure = base.protocol === "https:";
-  const options = {
-    method,
-    agent: mayReuse && (isSecure ? agents.secure : agents.plain),
-    ...{ protocol: base.protocol, hostname: base.hostname.replace(/^\[|\]$/g, ""), port: base.port },
-    path: `${base.pathname.replace(/\/$/, "")}${target}`,
-    headers: { ...headers, host: base.host, "accept-encoding": "identity", ...lengthOf(method, body) },
-    signal: abandoned,
-  };
   return new Promise((resolve) => {
-    const request = isSecure ? askSecure(options) : askPlain(options);
+    const request = startRequest(base, from, {
+      method,
+      path: `${base.pathname.replace(/\/$/, "")}${target}`,
+      headers: { ...headers, host: base.host, "accept-encoding": "identity", ...lengthOf(method, body) },
+      signal: abandoned,
+    });
     let wasSent = false;
     const timer = setTimeout(() => request.destroy(new Error("the connection attempt timed out")), connectMs);
     // Once connected, bytes are in flight, and the gateway cannot know whether they arrive.
@@ -64,13 +57,13 @@ function sendOnce(
     };
     request.once("socket", (socket) => {
       if (!socket.connecting) connected();
-      else socket.once(isSecure ? "secureConnect" : "connect", connected);
+      else socket.once(base.protocol === "https:" ? "secureConnect" : "connect", connected);
     });
     request.once("response", (answer) => resolve({ kind: "answered", answer }));
     request.on("error", (error: NodeJS.ErrnoException) => {
       const isReset = error.code === "ECONNRESET" || error.code === "EPIPE";
-      const wasClosedBefore = isReset && request.reusedSocket && !abandoned.aborted;
-      resolve({ kind: "failed", why: error.code ?? error.message, wasSent, wasClosedBefore });
+      const wasIdle = isReset && request.reusedSocket && !abandoned.aborted;
+      resolve({ kind: "failed", why: error.code ?? error.message, wasSent, wasIdle });
     });
     request.once("close", () => {
       clearTimeout(timer);

@@ -1,4 +1,5 @@
 import type { LoginCredential, ModelEndpoint, RenewedLogin } from "../../src/contract/gateway.ts";
+import { readOwnMember } from "../usage/read-usage.ts";
 
 /**
  * Thrown if the gateway cannot renew a subscription's login. If `isFinal` is true, no retry helps, and the
@@ -29,10 +30,19 @@ export interface SubscriptionLogins {
   readonly renewals: readonly RenewedLogin[];
 }
 
+/** The tokens of a login. */
+type LoginTokens = Pick<LoginCredential, "accessToken" | "refreshToken" | "expiresAt">;
+
+/** The newest login of an endpoint. */
 interface StoredLogin {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly expiresAt: number;
+  readonly login: LoginTokens;
+  /**
+   * All refresh tokens that the gateway has seen. If the host sends a login with one of these tokens, the
+   * gateway keeps its own login, which is newer.
+   */
+  readonly known: ReadonlySet<string>;
+  /** Whether this gateway process has renewed the login. */
+  readonly isRenewed: boolean;
 }
 
 const marginMs = 60_000;
@@ -48,37 +58,29 @@ export function createSubscriptionLogins(
   onRenewed: (renewal: RenewedLogin) => void,
 ): SubscriptionLogins {
   const storedByName = new Map<string, StoredLogin>();
-  const renewing = new Map<string, Promise<StoredLogin>>();
-  /**
-   * For each endpoint, all refresh tokens that the gateway has seen. If the host sends a login with one of
-   * these tokens, the gateway keeps its own login, which is newer.
-   */
-  const knownByName = new Map<string, Set<string>>();
-  const renewedHere = new Set<string>();
+  const renewing = new Map<string, Promise<LoginTokens>>();
 
-  function present({ name }: ModelEndpoint, login: LoginCredential): StoredLogin {
+  function present({ name }: ModelEndpoint, login: LoginCredential): LoginTokens {
     const stored = storedByName.get(name);
-    if (stored && knownByName.get(name)?.has(login.refreshToken)) return stored;
-    store(name, login);
-    renewedHere.delete(name);
+    if (stored?.known.has(login.refreshToken)) return stored.login;
+    store(name, login, false);
     return login;
   }
 
-  function store(name: string, login: StoredLogin): void {
-    storedByName.set(name, login);
-    knownByName.set(name, (knownByName.get(name) ?? new Set()).add(login.refreshToken));
+  function store(name: string, login: LoginTokens, isRenewed: boolean): void {
+    const known = storedByName.get(name)?.known ?? [];
+    storedByName.set(name, { login, known: new Set([...known, login.refreshToken]), isRenewed });
   }
 
-  function renew(endpoint: ModelEndpoint, login: LoginCredential): Promise<StoredLogin> {
+  function renew(endpoint: ModelEndpoint, login: LoginCredential): Promise<LoginTokens> {
     const { name } = endpoint;
     const running = renewing.get(name);
     if (running) return running;
     const renewal = ask(login, present(endpoint, login).refreshToken, now)
-      .then((stored) => {
-        store(name, stored);
-        renewedHere.add(name);
-        onRenewed({ type: "login", endpoint: name, ...stored });
-        return stored;
+      .then((renewed) => {
+        store(name, renewed, true);
+        onRenewed({ type: "login", endpoint: name, ...renewed });
+        return renewed;
       })
       .finally(() => renewing.delete(name));
     renewing.set(name, renewal);
@@ -99,22 +101,18 @@ export function createSubscriptionLogins(
       return accessToken === refused ? null : accessToken;
     },
     get renewals() {
-      return [...storedByName].flatMap(([endpoint, stored]) =>
-        renewedHere.has(endpoint) ? [{ type: "login" as const, endpoint, ...pick(stored) }] : [],
+      return [...storedByName].flatMap(([endpoint, { login, isRenewed }]) =>
+        isRenewed ? [{ type: "login" as const, endpoint, ...login }] : [],
       );
     },
   };
-}
-
-function pick({ accessToken, refreshToken, expiresAt }: StoredLogin): StoredLogin {
-  return { accessToken, refreshToken, expiresAt };
 }
 
 async function ask(
   { refreshUrl, clientId }: LoginCredential,
   refreshToken: string,
   now: () => number,
-): Promise<StoredLogin> {
+): Promise<LoginTokens> {
   let answer: Response;
   try {
     answer = await fetch(refreshUrl, {
@@ -136,10 +134,9 @@ async function ask(
       `the gateway cannot renew the login: the login server answered ${answer.status}`,
       answer.status < 500 && answer.status !== 429,
     );
-  const fields = typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
-  const accessToken = fields["access_token"];
-  const next = fields["refresh_token"];
-  const seconds = fields["expires_in"];
+  const accessToken = readOwnMember(body, "access_token");
+  const next = readOwnMember(body, "refresh_token");
+  const seconds = readOwnMember(body, "expires_in");
   if (typeof accessToken !== "string" || accessToken === "")
     throw new LoginRenewalError(
       "the gateway cannot renew the login: the login server's answer contains no token",

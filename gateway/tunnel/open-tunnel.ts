@@ -3,30 +3,16 @@ import { finished, pipeline } from "node:stream/promises";
 import type { AllowedHost, RefusalReason } from "../../src/contract/gateway.ts";
 import { parseAllowList } from "../../src/egress/allow-list.ts";
 import { sanitizeText } from "../../src/text/sanitize-text.ts";
+import type { AccessReports } from "../http/access-reports.ts";
+import { closeConnectionWithStatus } from "../http/close-connection.ts";
 import { isPublicAddress } from "../mirror/public-address.ts";
 import { awaitClientHello } from "./await-client-hello.ts";
 
-export interface TunnelTraffic extends AllowedHost {
-  /** The number of bytes that the tunnel forwarded from the sandbox to the target host. */
-  readonly bytesIn: number;
-  /** The number of bytes that the tunnel forwarded from the target host to the sandbox. */
-  readonly bytesOut: number;
-  readonly ms: number;
-}
-
-export interface TunnelDeps {
+export interface TunnelDeps extends AccessReports {
   readonly allow: readonly AllowedHost[];
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /** Opens a TCP connection to an address. Rejects if the connection takes too long. */
   readonly connect: (address: string, port: number) => Promise<Duplex>;
-  readonly refuse: (what: string, why: RefusalReason) => void;
-  /** Called when a tunnel ends, once for each tunnel that was connected to its target host. */
-  readonly onEnded: (facts: TunnelTraffic) => void;
-  /**
-   * Aborts when swarm revokes the worker's access. The gateway then closes the tunnel's connections to the
-   * sandbox and to the target host.
-   */
-  readonly signal: AbortSignal;
   /**
    * How long the gateway waits, in milliseconds, for the client's TLS hello, or for the client to read a
    * refusal.
@@ -67,16 +53,18 @@ async function serveTunnel(client: Duplex, head: Buffer, authority: string, deps
   if (deps.signal.aborted) return;
   if (judged.kind === "refused") {
     deps.refuse(judged.what, judged.why);
-    return answer(client, judged.status, `swarm: ${judged.message}\n`, deps.helloMs);
+    const body = `swarm: ${judged.message}\n`;
+    const headers = ["content-type: text/plain; charset=utf-8", `content-length: ${Buffer.byteLength(body)}`];
+    closeConnectionWithStatus(client, deps.helloMs, judged.status, headers, body);
+    return void (await finished(client).catch(() => {}));
   }
 
   if (client.destroyed) return;
-  const { target, addresses } = judged;
-  const what = nameOf(target);
+  const { target, what, addresses } = judged;
   client.write("HTTP/1.1 200 Connection Established\r\n\r\n");
   const hello = await awaitClientHello(client, head, deps.helloMs);
   if (deps.signal.aborted) return;
-  if (hello.kind === "none") return deps.refuse(what, "not-tls");
+  if (hello === null) return deps.refuse(what, "not-tls");
   if (hello.serverName === null) return deps.refuse(what, "no-name");
   if (hello.serverName !== target.host) return deps.refuse(what, "wrong-name");
 
@@ -87,77 +75,53 @@ async function serveTunnel(client: Duplex, head: Buffer, authority: string, deps
 }
 
 type Judged =
-  | { readonly kind: "target"; readonly target: AllowedHost; readonly addresses: readonly string[] }
+  | {
+      readonly kind: "target";
+      readonly target: AllowedHost;
+      readonly what: string;
+      readonly addresses: readonly string[];
+    }
   | {
       readonly kind: "refused";
       readonly what: string;
       readonly why: RefusalReason;
-      readonly status: number;
+      /** The HTTP status with its name. */
+      readonly status: string;
       readonly message: string;
     };
 
 async function judgeTarget(authority: string, { allow, resolve }: TunnelDeps): Promise<Judged> {
   const target = parseAuthority(authority);
-  if (target === null) {
-    const message = "CONNECT needs a target of the form host:port";
-    return { kind: "refused", what: sanitizeText(authority), why: "form", status: 400, message };
-  }
-  const what = nameOf(target);
-  const refused = (why: RefusalReason, status: number, message: string): Judged => {
-    return { kind: "refused", what, why, status, message };
-  };
+  const what = target === null ? sanitizeText(authority) : `${target.host}:${target.port}`;
+  const refused = (why: RefusalReason, status: string, message: string): Judged => ({
+    kind: "refused",
+    what,
+    why,
+    status,
+    message,
+  });
+  if (target === null)
+    return refused("form", "400 Bad Request", "CONNECT needs a target of the form host:port");
   if (!allow.some(({ host, port }) => host === target.host && port === target.port)) {
-    const [problem] = parseAllowList([what]).problems;
-    if (problem)
-      return refused(
-        "not-allowed",
-        403,
-        `${what} is not allowed; only fully qualified host names can be allowed`,
-      );
-    return refused("not-allowed", 403, `${what} is not allowed; swarm start --allow ${what} allows the host`);
+    const remedy =
+      parseAllowList([what]).problems.length > 0
+        ? "only fully qualified host names can be allowed"
+        : `swarm start --allow ${what} allows the host`;
+    return refused("not-allowed", "403 Forbidden", `${what} is not allowed; ${remedy}`);
   }
   const addresses = await resolve(target.host).catch(() => []);
-  if (addresses.length === 0) return refused("not-found", 502, `${what} has no address`);
+  if (addresses.length === 0) return refused("not-found", "502 Bad Gateway", `${what} has no address`);
   // Refuses a host even if only one of its addresses is private, because the DNS server also chooses the order of the
   // addresses.
   if (!addresses.every(isPublicAddress))
-    return refused("not-public", 403, `${what} has an address that is not public`);
-  return { kind: "target", target, addresses };
+    return refused("not-public", "403 Forbidden", `${what} has an address that is not public`);
+  return { kind: "target", target, what, addresses };
 }
 
 function parseAuthority(authority: string): AllowedHost | null {
   const [, host = "", port = ""] = /^([a-z0-9.-]{1,253}):([1-9]\d{0,4})$/i.exec(authority) ?? [];
   if (host === "" || /^\.|\.\.|\.$/.test(host) || Number(port) > 65_535) return null;
   return { host: host.toLowerCase(), port: Number(port) };
-}
-
-function nameOf({ host, port }: AllowedHost): string {
-  return `${host}:${port}`;
-}
-
-/**
- * Refuses the client's CONNECT request with an HTTP status. Destroys the connection if the client neither
- * reads the answer nor disconnects within `patienceMs`.
- */
-async function answer(client: Duplex, status: number, body: string, patienceMs: number): Promise<void> {
-  const reasons: Readonly<Record<number, string>> = {
-    400: "Bad Request",
-    403: "Forbidden",
-    502: "Bad Gateway",
-  };
-  const head = [
-    `HTTP/1.1 ${status} ${reasons[status]}`,
-    "content-type: text/plain; charset=utf-8",
-    `content-length: ${Buffer.byteLength(body)}`,
-    "connection: close",
-  ].join("\r\n");
-  const timer = setTimeout(() => client.destroy(), patienceMs);
-  // Reads the rest of the input: closing with unread bytes would reset the connection, and the client would lose the
-  // answer.
-  client.resume();
-  client.end(`${head}\r\n\r\n${body}`);
-  await finished(client).catch(() => {});
-  clearTimeout(timer);
 }
 
 async function connectToAny(

@@ -13,12 +13,7 @@ export class BufferedJsonValue {
    * `from` is the offset of the value in the current piece. `maxBytes` is the maximum length of the value; a
    * longer value is dropped.
    */
-  constructor({
-    path,
-    start,
-    from,
-    maxBytes,
-  }: Readonly<{ path: string; start: number; from: number; maxBytes: number }>) {
+  constructor(path: string, start: number, from: number, maxBytes: number) {
     this.path = path;
     this.start = start;
     this.#from = from;

@@ -62,17 +62,20 @@ function interestOf(
  * `JSON.parse` does.
  */
 export function findExtractedValue(record: ExtractedJsonRecord, path: string): unknown {
-  return record.values.get(path)?.at(-1)?.value;
+  return findExtractedValues(record, path).at(-1);
 }
 
-export function findExtractedValues(record: ExtractedJsonRecord, path: string): readonly unknown[] {
-  return (record.values.get(path) ?? []).map(({ value }) => value);
+export function findExtractedValues(
+  { values }: ExtractedJsonRecord,
+  ...paths: readonly string[]
+): readonly unknown[] {
+  return paths.flatMap((path) => values.get(path) ?? []).map(({ value }) => value);
 }
 
 /**
- * Whether a record has a value other than null at the given path. Includes a value that was too long to
- * extract.
+ * Whether a record has a value other than null at one of the given paths. Includes a value that was too long
+ * to extract.
  */
-export function hasExtractedValue(record: ExtractedJsonRecord, path: string): boolean {
-  return (record.values.get(path) ?? []).some(({ value }) => value !== null);
+export function hasExtractedValue(record: ExtractedJsonRecord, ...paths: readonly string[]): boolean {
+  return findExtractedValues(record, ...paths).some((value) => value !== null);
 }

@@ -139,8 +139,7 @@ export class JsonValueExtractor {
 
   #passSeparator(byte: number): void {
     const level = this.#levels.at(-1);
-    if (this.#depth > 0 || level === undefined || !level.isObject) return;
-    level.expectsKey = byte === comma;
+    if (this.#depth === 0 && level?.isObject) level.expectsKey = byte === comma;
   }
 
   #open(isObject: boolean, index: number): void {
@@ -151,7 +150,12 @@ export class JsonValueExtractor {
     const level = this.#levels.at(-1);
     const isInRootArray = this.#levels.length === 1 && level?.isObject === false;
     if (level === undefined || (isInRootArray && isObject)) {
-      if (isObject) this.#beginRecord(index);
+      if (isObject) {
+        this.#recordStart = this.#at + index;
+        this.#values = new Map();
+        this.#bytesLeft = maxKept;
+        this.#isCut = false;
+      }
       this.#levels.push({ isObject, interest: this.#root, next: undefined, expectsKey: isObject });
       return;
     }
@@ -178,18 +182,10 @@ export class JsonValueExtractor {
       this.#take({ start: this.#recordStart, values: this.#values, isCut: this.#isCut });
   }
 
-  #beginRecord(index: number): void {
-    this.#recordStart = this.#at + index;
-    this.#values = new Map();
-    this.#bytesLeft = maxKept;
-    this.#isCut = false;
-  }
-
   #endKey(key: readonly number[]): void {
     this.#key = null;
     const level = this.#levels.at(-1);
-    if (level === undefined) return;
-    level.next = key.length > maxKeyLength ? undefined : level.interest.below.get(textOf(key));
+    if (level) level.next = key.length > maxKeyLength ? undefined : level.interest.below.get(textOf(key));
   }
 
   #beginValue(index: number): void {
@@ -198,8 +194,7 @@ export class JsonValueExtractor {
     const start = this.#at + index;
     if (interest.wantsPresence) this.#note(interest.path, { value: undefined, start, end: start });
     const maxBytes = Math.min(maxValueLength, this.#bytesLeft);
-    if (interest.isWanted)
-      this.#kept = new BufferedJsonValue({ path: interest.path, start, from: index, maxBytes });
+    if (interest.isWanted) this.#kept = new BufferedJsonValue(interest.path, start, index, maxBytes);
   }
 
   #endValue(bytes: Uint8Array, end: number): void {

@@ -1,4 +1,4 @@
-import type { TokenCounts } from "../../src/usage/spending.ts";
+import { type TokenCounts, zeroTokenCounts } from "../../src/usage/spending.ts";
 import type { ExtractedJsonRecord } from "./extracted-values.ts";
 
 /** The model and the token counts that a model API reported in its answer to a call. */
@@ -21,20 +21,13 @@ export interface UsageRecordReader {
   readonly paths: readonly string[];
   take(record: ExtractedJsonRecord): void;
   /** Called when the event `[DONE]` ends the stream. */
-  done(): void;
+  done?(): void;
   /**
    * Returns the reported usage after the end of the answer. `isWhole` says whether the answer was one
    * complete JSON text.
    */
   result(isWhole: boolean): ReportedUsage;
 }
-
-export const zeroTokenCounts: TokenCounts = {
-  inputTokens: 0,
-  outputTokens: 0,
-  cacheReadTokens: 0,
-  cacheWriteTokens: 0,
-};
 
 /** The usage of a call that the API refused before the model began to answer: zero tokens. */
 export const usageOfRefusedCall: Omit<ReportedUsage, "model"> = { counts: zeroTokenCounts, isComplete: true };
@@ -72,20 +65,6 @@ export function toValidTokenCounts(counts: TokenCounts): TokenCounts | null {
   return Object.values(counts).every((amount) => amount >= 0 && amount <= Number.MAX_SAFE_INTEGER)
     ? counts
     : null;
-}
-
-/** Merges two reports of an answer's token counts, which only grow: returns the larger count of each kind. */
-export function maxTokenCounts(one: TokenCounts | null, other: TokenCounts | null): TokenCounts | null {
-  if (one === null || other === null) return one ?? other;
-  return {
-    inputTokens: Math.max(one.inputTokens, other.inputTokens),
-    outputTokens: Math.max(one.outputTokens, other.outputTokens),
-    cacheReadTokens: Math.max(one.cacheReadTokens, other.cacheReadTokens),
-    cacheWriteTokens: Math.max(one.cacheWriteTokens, other.cacheWriteTokens),
-    longCacheWriteTokens: Math.max(one.longCacheWriteTokens ?? 0, other.longCacheWriteTokens ?? 0),
-    priceFactor: Math.max(one.priceFactor ?? 1, other.priceFactor ?? 1),
-    feeUsd: Math.max(one.feeUsd ?? 0, other.feeUsd ?? 0),
-  };
 }
 
 /**

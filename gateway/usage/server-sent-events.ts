@@ -45,9 +45,10 @@ export class ServerSentEventParser {
     if (this.#state === "data") this.#give(bytes, dataFrom, bytes.length);
   }
 
-  /** Ends the stream and its last event, even if no blank line follows that event. */
-  finish(): void {
-    this.#endEvent();
+  /** Ends the current event. Call this function at the end of the stream, whose last event may lack a blank line. */
+  endEvent(): void {
+    if (this.#lines > 0) this.#receiver.end();
+    this.#lines = 0;
   }
 
   #give(bytes: Uint8Array, from: number, to: number): void {
@@ -59,26 +60,18 @@ export class ServerSentEventParser {
       if (this.#name.length < maxNameLength) this.#name += String.fromCharCode(byte);
       return;
     }
-    this.#state = this.#isData() ? "before-data" : "other";
-    if (this.#state === "other") return;
+    // Accepts a byte order mark before the first line of the stream.
+    const isData = this.#name === "data" || (this.#isFirstLine && this.#name === "\xef\xbb\xbfdata");
+    this.#state = isData ? "before-data" : "other";
+    if (!isData) return;
     if (this.#lines > 0) this.#receiver.data(lineBreak);
     this.#lines += 1;
   }
 
-  #isData(): boolean {
-    // Accepts a byte order mark before the first line of the stream.
-    return this.#name === "data" || (this.#isFirstLine && this.#name === "\xef\xbb\xbfdata");
-  }
-
   #endLine(): void {
-    if (this.#state === "name" && this.#name === "") this.#endEvent();
+    if (this.#state === "name" && this.#name === "") this.endEvent();
     this.#state = "name";
     this.#name = "";
     this.#isFirstLine = false;
-  }
-
-  #endEvent(): void {
-    if (this.#lines > 0) this.#receiver.end();
-    this.#lines = 0;
   }
 }

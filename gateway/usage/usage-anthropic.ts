@@ -1,8 +1,7 @@
-import type { TokenCounts } from "../../src/usage/spending.ts";
+import { mergeCounts, type TokenCounts, zeroTokenCounts } from "../../src/usage/spending.ts";
 import { type ExtractedJsonRecord, findExtractedValue, hasExtractedValue } from "./extracted-values.ts";
 import {
   hasAnyMember,
-  maxTokenCounts,
   type ReportedUsage,
   readOwnMember,
   readTokenCount,
@@ -30,7 +29,8 @@ export function anthropicReader(): UsageRecordReader {
     if (!hasExtractedValue(record, path)) return;
     const reported = countsOf(findExtractedValue(record, path), model);
     isUncertain ||= reported === null;
-    counts = maxTokenCounts(counts, reported);
+    // A stream's counts only grow.
+    counts = counts && reported ? mergeCounts(counts, reported, Math.max) : (counts ?? reported);
   };
   return {
     paths: ["type", "model", "usage", "message.model", "message.usage"],
@@ -57,7 +57,6 @@ export function anthropicReader(): UsageRecordReader {
         if (progress === "before" && !isWholeMessage) counts ??= usageOfRefusedCall.counts;
       } else if (type !== "ping" && progress === "before") progress = "begun";
     },
-    done() {},
     result(isWhole): ReportedUsage {
       if (counts === usageOfRefusedCall.counts) return { model, ...usageOfRefusedCall };
       const isLast = progress === "stopped" || (isWholeMessage && isWhole);
@@ -73,13 +72,9 @@ function countsOf(usage: unknown, model: string | null): TokenCounts | null {
   // Also sums the rounds of a call, for example one to compact the conversation, since the reported totals omit some
   // rounds.
   const rounds = readOwnMember(usage, "iterations");
-  const all = Array.isArray(rounds) ? rounds.map(sampled).reduce(sumOf, noTokensYet) : noTokensYet;
+  const all = (Array.isArray(rounds) ? rounds : []).map(sampled).reduce(sumOf, zeroTokenCounts);
   return toValidTokenCounts({
-    inputTokens: Math.max(reported.inputTokens, all.inputTokens),
-    outputTokens: Math.max(reported.outputTokens, all.outputTokens),
-    cacheReadTokens: Math.max(reported.cacheReadTokens, all.cacheReadTokens),
-    cacheWriteTokens: Math.max(reported.cacheWriteTokens, all.cacheWriteTokens),
-    longCacheWriteTokens: Math.max(reported.longCacheWriteTokens, all.longCacheWriteTokens),
+    ...mergeCounts(reported, all, Math.max),
     priceFactor: anthropicPriceFactor(
       readOwnMember(usage, "speed"),
       readOwnMember(usage, "inference_geo"),
@@ -89,17 +84,12 @@ function countsOf(usage: unknown, model: string | null): TokenCounts | null {
   });
 }
 
-type Sampled = Required<Omit<TokenCounts, "priceFactor" | "feeUsd">>;
-
-const noTokensYet: Sampled = {
-  ...{ inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, longCacheWriteTokens: 0 },
-};
-
-function sampled(usage: unknown): Sampled {
+function sampled(usage: unknown): TokenCounts {
   const written = readOwnMember(usage, "cache_creation");
   const longCacheWriteTokens = readTokenCount(written, "ephemeral_1h_input_tokens");
   const inAll = longCacheWriteTokens + readTokenCount(written, "ephemeral_5m_input_tokens");
   return {
+    ...zeroTokenCounts,
     inputTokens: readTokenCount(usage, "input_tokens"),
     outputTokens: readTokenCount(usage, "output_tokens"),
     cacheReadTokens: readTokenCount(usage, "cache_read_input_tokens"),
@@ -108,14 +98,8 @@ function sampled(usage: unknown): Sampled {
   };
 }
 
-function sumOf(one: Sampled, other: Sampled): Sampled {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
-    longCacheWriteTokens: one.longCacheWriteTokens + other.longCacheWriteTokens,
-  };
+function sumOf(one: TokenCounts, other: TokenCounts): TokenCounts {
+  return mergeCounts(one, other, (amount, more) => amount + more);
 }
 
 /** Returns the factor by which a call's price rises with the fast mode and with processing in the US only. */

@@ -1,4 +1,4 @@
-import type { TokenCounts } from "../../src/usage/spending.ts";
+import { mergeCounts, type TokenCounts, zeroTokenCounts } from "../../src/usage/spending.ts";
 import {
   type ExtractedJsonRecord,
   findExtractedValue,
@@ -18,15 +18,17 @@ import {
 /** The price in US dollars of one Google search that the API runs for the model. */
 const searchUsd = 0.035;
 
+const countNames = [
+  "promptTokenCount",
+  "cachedContentTokenCount",
+  "toolUsePromptTokenCount",
+  "candidatesTokenCount",
+  "thoughtsTokenCount",
+  "totalTokenCount",
+] as const;
+
 /** The token counts of an answer, by the categories of Gemini's usage report. */
-interface GoogleUsage {
-  readonly prompt: number;
-  readonly cached: number;
-  readonly toolUse: number;
-  readonly answer: number;
-  readonly thoughts: number;
-  readonly total: number;
-}
+type GoogleUsage = Readonly<Record<(typeof countNames)[number], number>>;
 
 /**
  * Reads the usage from an answer of Gemini's generateContent; each event of a stream reports the totals so
@@ -59,7 +61,8 @@ export function googleReader(): UsageRecordReader {
     const now = reportedIn(at("usageMetadata"));
     isReported = now !== null;
     isUncertain ||= !isReported;
-    reported = now === null ? reported : largerOf(reported ?? now, now);
+    // Keeps the larger counts, because a later report may omit a count.
+    if (now !== null) reported = mergeCounts(reported ?? now, now, Math.max);
   };
   return {
     paths: ["error", ...partPaths, ...partPaths.map((path) => `response.${path}`)],
@@ -68,7 +71,6 @@ export function googleReader(): UsageRecordReader {
       takePart(record, "response.");
       hasFailed ||= hasExtractedValue(record, "error");
     },
-    done() {},
     result(isWhole): ReportedUsage {
       if (hasFailed && reported === null && !hasBegun) return { model, ...usageOfRefusedCall };
       // The answer is over when each candidate has a finish reason. A complete JSON text alone proves no end, since it
@@ -82,47 +84,32 @@ export function googleReader(): UsageRecordReader {
 }
 
 const partPaths = [
-  ...["modelVersion", "usageMetadata", "promptFeedback.blockReason", "candidates.*?"],
-  ...["candidates.*.finishReason", "candidates.*.groundingMetadata.webSearchQueries"],
+  "modelVersion",
+  "usageMetadata",
+  "promptFeedback.blockReason",
+  "candidates.*?",
+  "candidates.*.finishReason",
+  "candidates.*.groundingMetadata.webSearchQueries",
 ];
 
 function reportedIn(usage: unknown): GoogleUsage | null {
   if (!hasAnyMember(usage, "promptTokenCount", "candidatesTokenCount", "totalTokenCount")) return null;
-  const reported = {
-    prompt: readTokenCount(usage, "promptTokenCount"),
-    cached: readTokenCount(usage, "cachedContentTokenCount"),
-    toolUse: readTokenCount(usage, "toolUsePromptTokenCount"),
-    answer: readTokenCount(usage, "candidatesTokenCount"),
-    thoughts: readTokenCount(usage, "thoughtsTokenCount"),
-    total: readTokenCount(usage, "totalTokenCount"),
-  };
-  return Object.values(reported).some(Number.isNaN) ? null : reported;
-}
-
-/**
- * Merges two usage reports of an answer: returns the larger count of each field, because a later report may
- * omit a count.
- */
-function largerOf(one: GoogleUsage, other: GoogleUsage): GoogleUsage {
-  return {
-    prompt: Math.max(one.prompt, other.prompt),
-    cached: Math.max(one.cached, other.cached),
-    toolUse: Math.max(one.toolUse, other.toolUse),
-    answer: Math.max(one.answer, other.answer),
-    thoughts: Math.max(one.thoughts, other.thoughts),
-    total: Math.max(one.total, other.total),
-  };
+  const reported = Object.fromEntries(countNames.map((name) => [name, readTokenCount(usage, name)]));
+  return Object.values(reported).some(Number.isNaN) ? null : (reported as GoogleUsage);
 }
 
 function countsOf(reported: GoogleUsage, feeUsd: number): TokenCounts | null {
-  const cacheReadTokens = Math.min(reported.prompt, reported.cached);
-  const input = reported.prompt + reported.toolUse;
+  const cacheReadTokens = Math.min(reported.promptTokenCount, reported.cachedContentTokenCount);
+  const input = reported.promptTokenCount + reported.toolUsePromptTokenCount;
   return toValidTokenCounts({
+    ...zeroTokenCounts,
     inputTokens: input - cacheReadTokens,
     // Counts tokens that only the total includes as output, which costs more.
-    outputTokens: Math.max(reported.answer + reported.thoughts, reported.total - input),
+    outputTokens: Math.max(
+      reported.candidatesTokenCount + reported.thoughtsTokenCount,
+      reported.totalTokenCount - input,
+    ),
     cacheReadTokens,
-    cacheWriteTokens: 0,
     feeUsd,
   });
 }

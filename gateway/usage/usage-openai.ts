@@ -1,4 +1,4 @@
-import type { TokenCounts } from "../../src/usage/spending.ts";
+import { type TokenCounts, zeroTokenCounts } from "../../src/usage/spending.ts";
 import {
   type ExtractedJsonRecord,
   findExtractedValue,
@@ -28,7 +28,11 @@ const fees: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 const lastEvents: ReadonlySet<unknown> = new Set([
-  ...["response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"],
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+  "response.cancelled",
+  "response.done",
 ]);
 const lastStates: ReadonlySet<unknown> = new Set(["completed", "incomplete", "failed", "cancelled"]);
 
@@ -58,7 +62,11 @@ export function openaiReader(): UsageRecordReader {
   };
   return {
     paths: [
-      ...["type", "object", "status", "error", "choices.*?"],
+      "type",
+      "object",
+      "status",
+      "error",
+      "choices.*?",
       ...["", "response."].flatMap((before) =>
         ["model", "usage", "service_tier", "output.*.type"].map((path) => before + path),
       ),
@@ -106,6 +114,7 @@ function countsOf(usage: unknown, priceFactor: number, used: readonly unknown[])
   const cacheReadTokens = Math.min(input, readTokenCount(details, "cached_tokens"));
   const cacheWriteTokens = Math.min(input - cacheReadTokens, readTokenCount(details, "cache_write_tokens"));
   return toValidTokenCounts({
+    ...zeroTokenCounts,
     inputTokens: input - cacheReadTokens - cacheWriteTokens,
     // Counts tokens that only the total includes as output, which costs most.
     outputTokens: Math.max(output, total - input),

@@ -22,7 +22,7 @@ const readers: Readonly<Record<"anthropic" | "openai" | "google", () => UsageRec
   google: googleReader,
 };
 
-export function createUsageReader(api: "anthropic" | "openai" | "google", contentType: string): UsageReader {
+export function createUsageReader(api: keyof typeof readers, contentType: string): UsageReader {
   const reader = readers[api]();
   const picker = new JsonValueExtractor(reader.paths, (record) => reader.take(record));
   const type = contentType.toLowerCase();
@@ -46,14 +46,14 @@ function eventReader(reader: UsageRecordReader, picker: JsonValueExtractor): Usa
     },
     end() {
       picker.end();
-      if (beginning.trim() === doneWord) reader.done();
+      if (beginning.trim() === doneWord) reader.done?.();
       beginning = "";
     },
   });
   return {
     add: (bytes) => cutter.add(bytes),
     end() {
-      cutter.finish();
+      cutter.endEvent();
       return reader.result(false);
     },
   };

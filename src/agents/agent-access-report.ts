@@ -1,26 +1,22 @@
 import { egressPresets, parseAllowList } from "../egress/allow-list.ts";
 import { findNetworkWarning } from "../egress/worker-network.ts";
+import { redactSecretReference } from "../secrets/rules/secret-reference.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { type AgentSpec, describeCredentials, findVariablesOfAgents } from "./agent-credentials.ts";
-import { describeEndpoints, type EndpointSettings, planEndpoints } from "./model-endpoints.ts";
+import {
+  type CredentialPlan,
+  type EndpointPlan,
+  type EndpointSettings,
+  type PlannedEndpoints,
+  planEndpoints,
+} from "./model-endpoints.ts";
 
 export type AgentAccessSettings = EndpointSettings & Pick<Settings, "network" | "allow">;
 
 /** What swarm shows to the user before workers start: the agents' network access and credentials. */
-export interface AgentAccessReport {
+export interface AgentAccessReport extends Pick<PlannedEndpoints, "missing" | "problems"> {
   /** Lines of text that swarm shows to the user. They contain names and addresses, but no secrets. */
   readonly lines: readonly string[];
-  /** The agents that lack a credential, each with the variables of which the user must set one. */
-  readonly missing: readonly { readonly agent: string; readonly variables: readonly string[] }[];
-  /**
-   * The environment variables with an invalid address. Each entry holds the details for an INVALID_VALUE
-   * error.
-   */
-  readonly problems: readonly {
-    readonly name: string;
-    readonly value: string;
-    readonly expected: string;
-  }[];
 }
 
 /**
@@ -40,14 +36,45 @@ export function createAgentAccessReport(
     return { lines, missing, problems };
   }
   const accesses = findVariablesOfAgents(agents, (name) => Boolean(env[name]));
-  const network = agents.length === 0 ? null : findNetworkWarning(settings.network);
+  const network = agents.length > 0 && findNetworkWarning(settings.network);
   return {
-    lines: [...(network === null ? [] : [network]), ...accesses.map(describeCredentials)],
-    missing: accesses
-      .filter(({ missing }) => missing.length > 0)
-      .map(({ agent, missing }) => ({ agent, variables: missing })),
+    lines: [...(network ? [network] : []), ...accesses.map(describeCredentials)],
+    missing: accesses.flatMap(({ agent, missing: variables }) =>
+      variables.length > 0 ? [{ agent, variables }] : [],
+    ),
     problems: [],
   };
+}
+
+/**
+ * Describes the planned endpoints to the user before any worker starts, with names and hosts but never a
+ * secret.
+ */
+export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] {
+  return endpoints.map(({ name, url, credential, agents }) => {
+    const { host } = new URL(url);
+    const who =
+      agents === null ? "every agent may call" : `${list(agents)} ${agents.length > 1 ? "call" : "calls"}`;
+    const where = agents === null ? `${host} as ${name}` : host;
+    const secrets = shownSecrets(credential);
+    if (secrets.length === 0)
+      return `${who} ${where} through the gateway, which has no credentials for this API`;
+    const stay = secrets.length > 1 ? "stay" : "stays";
+    const sandboxes = agents?.length === 1 ? "its sandbox" : "their sandboxes";
+    return `${who} ${where} through the gateway with ${list(secrets)}, which ${stay} outside ${sandboxes}`;
+  });
+}
+
+function shownSecrets(credential: CredentialPlan): string[] {
+  const references =
+    credential.kind === "login"
+      ? [credential.reference]
+      : Object.values(credential.headers).map(({ reference }) => reference);
+  return references.map((reference) => redactSecretReference(reference).replace(/^env:/, ""));
+}
+
+function list(words: readonly string[]): string {
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words.join("");
 }
 
 /**

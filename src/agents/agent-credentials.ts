@@ -20,8 +20,8 @@ export interface AgentSpec {
 export interface ModelProvider {
   readonly name: ModelApi;
   /**
-   * The name of the variable with the base URL of the provider's API. `plainVariables` contains this name,
-   * too.
+   * The name of the variable with the base URL of the provider's API. An agent receives this variable only
+   * together with a credential.
    */
   readonly address: string;
   /**
@@ -30,8 +30,8 @@ export interface ModelProvider {
    */
   readonly secretVariables: readonly string[];
   /**
-   * The names of variables without a secret, such as the address. An agent receives these variables only
-   * together with a credential.
+   * The names of other variables without a secret. An agent receives these variables only together with a
+   * credential.
    */
   readonly plainVariables: readonly string[];
   /**
@@ -48,22 +48,24 @@ interface KnownAgent {
 }
 
 const anthropic: ModelProvider = {
-  ...{ name: "anthropic", address: "ANTHROPIC_BASE_URL" },
+  name: "anthropic",
+  address: "ANTHROPIC_BASE_URL",
   secretVariables: ["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"],
-  plainVariables: ["ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"],
+  plainVariables: ["ANTHROPIC_MODEL"],
   alternativeVariables: ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"],
 };
 const openai: ModelProvider = {
-  ...{ name: "openai", address: "OPENAI_BASE_URL" },
-  ...{ secretVariables: ["CODEX_API_KEY", "OPENAI_API_KEY"], plainVariables: ["OPENAI_BASE_URL"] },
+  name: "openai",
+  address: "OPENAI_BASE_URL",
+  secretVariables: ["CODEX_API_KEY", "OPENAI_API_KEY"],
+  plainVariables: [],
 };
 const google: ModelProvider = {
-  ...{ name: "google", address: "GOOGLE_GEMINI_BASE_URL" },
+  name: "google",
+  address: "GOOGLE_GEMINI_BASE_URL",
   secretVariables: ["GEMINI_API_KEY"],
-  plainVariables: ["GOOGLE_GEMINI_BASE_URL", "GEMINI_CLI_TRUST_WORKSPACE"],
+  plainVariables: ["GEMINI_CLI_TRUST_WORKSPACE"],
 };
-
-const claude: KnownAgent = { providers: [anthropic], inImage: "claude" };
 
 /**
  * Known agent programs that speak the Agent Client Protocol, by their names without a folder. A command with
@@ -103,14 +105,13 @@ export function findAgentVariables(
   isSet: (name: string) => boolean,
 ): AgentVariables | null {
   if (!needsModelApi(agent.kind)) return null;
-  const name = agentDisplayName(agent);
   const providers = modelProvidersOf(agent);
-  const variables = providers.flatMap(({ secretVariables, plainVariables }) => {
+  const variables = providers.flatMap(({ address, secretVariables, plainVariables }) => {
     const secret = secretVariables.find(isSet);
-    return secret === undefined ? [] : [secret, ...plainVariables.filter(isSet)];
+    return secret === undefined ? [] : [secret, ...[address, ...plainVariables].filter(isSet)];
   });
   const missing = variables.length > 0 ? [] : providers.flatMap(({ secretVariables }) => secretVariables);
-  return { agent: name, variables, missing };
+  return { agent: agentDisplayName(agent), variables, missing };
 }
 
 /**
@@ -141,8 +142,12 @@ export function findVariablesOfAgents(
   agents: readonly AgentSpec[],
   isSet: (name: string) => boolean,
 ): AgentVariables[] {
-  const accesses = agents.flatMap((agent) => findAgentVariables(agent, isSet) ?? []);
-  return [...new Map(accesses.map((access) => [JSON.stringify(access), access])).values()];
+  return eachOnce(agents.flatMap((agent) => findAgentVariables(agent, isSet) ?? []));
+}
+
+/** Returns the items without those that are equal to an earlier one. */
+export function eachOnce<Item>(items: readonly Item[]): Item[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
 /**
@@ -150,11 +155,27 @@ export function findVariablesOfAgents(
  */
 export function agentVariableValues(
   agent: AgentSpec,
-  env: Readonly<Record<string, string | undefined>>,
-): Record<string, string> | null {
-  const variables = findAgentVariables(agent, (name) => Boolean(env[name]))?.variables ?? [];
-  const entries = variables.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  return entries.length > 0 ? Object.fromEntries(entries) : null;
+  env: Variables,
+): Readonly<Record<string, string>> | null {
+  const values = pickVariables(env, findAgentVariables(agent, (name) => Boolean(env[name]))?.variables ?? []);
+  return Object.keys(values).length > 0 ? values : null;
+}
+
+/**
+ * Returns the user's environment variables for an agent, such as the choice of a model, but no secrets and
+ * no addresses.
+ */
+export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly<Record<string, string>> {
+  return pickVariables(
+    env,
+    modelProvidersOf(agent).flatMap(({ plainVariables }) => plainVariables),
+  );
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+function pickVariables(env: Variables, names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])));
 }
 
 /**
@@ -174,12 +195,12 @@ export function describeCredentials({
 }: Pick<AgentVariables, "agent" | "variables">): string {
   if (variables.length === 0)
     return `${agent}: swarm passes no variable of this environment to the agent; a trusted task file can set agent.env`;
-  const goes = variables.length === 1 ? "goes" : "go";
-  return `${agent}: ${variables.join(", ")} ${goes} into the agent's own environment inside its sandbox (in memory only), where the agent can read ${variables.length === 1 ? "it" : "them"}`;
+  const [go, them] = variables.length === 1 ? ["goes", "it"] : ["go", "them"];
+  return `${agent}: ${variables.join(", ")} ${go} into the agent's own environment inside its sandbox (in memory only), where the agent can read ${them}`;
 }
 
 function knownAgent({ kind, command }: AgentSpec): KnownAgent | undefined {
-  if (kind === "claude") return claude;
+  if (kind === "claude") return { providers: [anthropic], inImage: "claude" };
   const program = kind === "acp" ? (command?.[0] ?? "") : "";
   return Object.hasOwn(acpPrograms, program) ? acpPrograms[program] : undefined;
 }

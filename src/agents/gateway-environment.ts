@@ -1,10 +1,9 @@
+import type { ModelEndpoint } from "../contract/gateway.ts";
+import { type ModelApi, modelApis } from "../egress/parse-endpoint.ts";
 import type { AgentSpec } from "./agent-credentials.ts";
 
 /** A model API that the gateway offers to a worker under a name. */
-export interface GatewayModelEndpoint {
-  readonly name: string;
-  readonly api: "anthropic" | "openai" | "google" | null;
-}
+export type GatewayModelEndpoint = Pick<ModelEndpoint, "name" | "api">;
 
 /** How one worker reaches model APIs and other servers through the gateway. */
 export interface WorkerGatewayAccess {
@@ -21,7 +20,6 @@ export interface WorkerGatewayAccess {
 }
 
 type Variables = Readonly<Record<string, string>>;
-type Api = NonNullable<GatewayModelEndpoint["api"]>;
 
 /**
  * Returns the environment variables that make an agent and its tools send their requests to the gateway.
@@ -44,15 +42,11 @@ const variablesByProgram: Readonly<Record<string, (access: WorkerGatewayAccess) 
   opencode: opencodeVariables,
 };
 
-function modelVariables(agent: AgentSpec, access: WorkerGatewayAccess): Variables {
-  if (agent.kind === "script") return {};
-  const program = programOf(agent);
+function modelVariables({ kind, command }: AgentSpec, access: WorkerGatewayAccess): Variables {
+  if (kind === "script") return {};
+  const program = kind === "claude" ? kind : (command?.[0] ?? "");
   const variablesOf = Object.hasOwn(variablesByProgram, program) ? variablesByProgram[program] : undefined;
   return (variablesOf ?? commonVariables)(access);
-}
-
-function programOf({ kind, command }: AgentSpec): string {
-  return kind === "claude" ? kind : (command?.[0] ?? "");
 }
 
 /**
@@ -78,26 +72,19 @@ const codexKey = "OPENAI_API_KEY";
  * `codex-acp`, its adapter for the Agent Client Protocol, reads the address from CODEX_CONFIG.
  */
 function codexVariables(access: WorkerGatewayAccess): Variables {
-  const provider = codexProvider(access);
-  if (provider === null) return {};
-  const settings = { model_provider: "aimi", model_providers: { aimi: provider } };
+  const address = addressOf("openai", access);
+  if (address === null) return {};
+  // A model provider of its own: with the built-in provider `openai`, Codex would demand a login and first try a
+  // WebSocket.
+  const aimi = { name: "aimi", base_url: `${address}/v1`, wire_api: "responses", env_key: codexKey };
+  const settings = { model_provider: "aimi", model_providers: { aimi } };
   return { CODEX_CONFIG: JSON.stringify(settings), [codexKey]: access.token };
 }
 
-/**
- * Returns the settings that make the gateway a model provider named `aimi` in Codex. With the built-in
- * provider `openai`, Codex would demand a login and first try a WebSocket.
- */
-function codexProvider(access: WorkerGatewayAccess): Variables | null {
-  const address = addressOf("openai", access);
-  if (address === null) return null;
-  return { name: "aimi", base_url: `${address}/v1`, wire_api: "responses", env_key: codexKey };
-}
-
 function geminiVariables(access: WorkerGatewayAccess): Variables {
-  const variables = commonOf("google", access);
+  if (addressOf("google", access) === null) return {};
   // In a folder that is not trusted, Gemini CLI asks its user before it does anything.
-  return addressOf("google", access) === null ? {} : { ...variables, GEMINI_CLI_TRUST_WORKSPACE: "true" };
+  return { ...commonOf("google", access), GEMINI_CLI_TRUST_WORKSPACE: "true" };
 }
 
 const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as const;
@@ -107,7 +94,7 @@ const opencodePaths = { anthropic: "/v1", openai: "/v1", google: "/v1beta" } as 
  * would call the models of its own vendor.
  */
 function opencodeVariables(access: WorkerGatewayAccess): Variables {
-  const providers = apis.flatMap((api) => {
+  const providers = modelApis.flatMap((api) => {
     const address = addressOf(api, access);
     const options = { baseURL: `${address}${opencodePaths[api]}`, apiKey: access.token };
     return address === null ? [] : [[api, { options }] as const];
@@ -131,10 +118,8 @@ function commonVariables(access: WorkerGatewayAccess): Variables {
       const variable = `AIMI_MODEL_${name.toUpperCase().replaceAll("-", "_")}`;
       return { [`${variable}_URL`]: `${url}/m/${name}`, [`${variable}_KEY`]: token };
     });
-  return Object.assign({}, ...apis.map((api) => commonOf(api, access)), ...named);
+  return Object.assign({}, ...modelApis.map((api) => commonOf(api, access)), ...named);
 }
-
-const apis: readonly Api[] = ["anthropic", "openai", "google"];
 
 const commonNames = {
   anthropic: { address: "ANTHROPIC_BASE_URL", path: "", key: "ANTHROPIC_API_KEY" },
@@ -142,7 +127,7 @@ const commonNames = {
   google: { address: "GOOGLE_GEMINI_BASE_URL", path: "", key: "GEMINI_API_KEY" },
 } as const;
 
-function commonOf(api: Api, access: WorkerGatewayAccess): Variables {
+function commonOf(api: ModelApi, access: WorkerGatewayAccess): Variables {
   const found = addressOf(api, access);
   const { address, path, key } = commonNames[api];
   return found === null ? {} : { [address]: `${found}${path}`, [key]: access.token };
@@ -152,7 +137,7 @@ function commonOf(api: Api, access: WorkerGatewayAccess): Variables {
  * Returns the gateway's URL for the given model API; null if no endpoint has this API. If several endpoints
  * have this API, prefers the one with the API's name.
  */
-function addressOf(api: Api, { url, endpoints }: WorkerGatewayAccess): string | null {
+function addressOf(api: ModelApi, { url, endpoints }: WorkerGatewayAccess): string | null {
   const speaking = endpoints.filter((endpoint) => endpoint.api === api);
   const chosen = speaking.find(({ name }) => name === api) ?? speaking[0];
   return chosen === undefined ? null : `${url}/m/${chosen.name}`;
@@ -167,7 +152,10 @@ function tunnelVariables({ url, token }: WorkerGatewayAccess): Variables {
   // Requests to models and registries go to the gateway's own address, not through its proxy.
   const direct = [...new Set(["127.0.0.1", "localhost", "::1", new URL(url).hostname])].join(",");
   return {
-    ...{ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: direct, no_proxy: direct },
+    HTTPS_PROXY: proxy,
+    https_proxy: proxy,
+    NO_PROXY: direct,
+    no_proxy: direct,
     NODE_USE_ENV_PROXY: "1",
     // Makes git send the token with its first request. By default, git first tries without it and is refused.
     GIT_HTTP_PROXY_AUTHMETHOD: "basic",
@@ -177,18 +165,22 @@ function tunnelVariables({ url, token }: WorkerGatewayAccess): Variables {
 function mirrorVariables({ url, token, mirrors }: WorkerGatewayAccess): Variables {
   const at = (name: string): string => `${url}/r/${token}/${name}`;
   return {
-    // Lockfiles need no change: in its requests, npm replaces the registry's addresses with the gateway's.
-    ...(mirrors.includes("npm") ? npmVariables(`${at("npm")}/`) : {}),
+    ...(mirrors.includes("npm") && npmVariables(`${at("npm")}/`)),
     // Go reads the checksum database through GOPROXY, too.
-    ...(mirrors.includes("go") ? { GOPROXY: at("go") } : {}),
-    ...(mirrors.includes("github") ? gitVariables(`${at("github")}/`) : {}),
+    ...(mirrors.includes("go") && { GOPROXY: at("go") }),
+    ...(mirrors.includes("github") && gitVariables(`${at("github")}/`)),
   };
 }
 
+/** Lockfiles need no change: in its requests, npm replaces the registry's addresses with the gateway's. */
 function npmVariables(registry: string): Variables {
-  // Turns off npm's requests that do not read packages, because the gateway refuses them.
-  const quiet = { npm_config_audit: "false", npm_config_update_notifier: "false" };
-  return { npm_config_registry: registry, YARN_REGISTRY: registry, ...quiet };
+  return {
+    npm_config_registry: registry,
+    YARN_REGISTRY: registry,
+    // Turns off npm's requests that do not read packages, because the gateway refuses them.
+    npm_config_audit: "false",
+    npm_config_update_notifier: "false",
+  };
 }
 
 const githubAddresses = ["https://github.com/", "git@github.com:", "ssh://git@github.com/"];

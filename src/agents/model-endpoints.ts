@@ -5,11 +5,11 @@ import {
   parseBaseUrl,
   parseModelEndpoint,
 } from "../egress/parse-endpoint.ts";
-import { redactSecretReference } from "../secrets/rules/secret-reference.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import {
   type AgentSpec,
   agentDisplayName,
+  eachOnce,
   type ModelProvider,
   modelProvidersOf,
 } from "./agent-credentials.ts";
@@ -109,23 +109,36 @@ export function planEndpoints(
     planned.set(key, known);
   }
 
-  const names = new Set(own.map(({ name }) => name).filter((name) => !isBuiltIn(name)));
+  // Plans the additional endpoints in the user's settings, which replace no provider's endpoint. Every agent may call
+  // them.
+  const additional = own
+    .filter(({ name }) => !isBuiltIn(name))
+    .map(
+      ({ name, api, url, pass, headers }): EndpointPlan => ({
+        name,
+        provider: null,
+        api,
+        url,
+        pass,
+        agents: null,
+        credential: { kind: "headers", headers },
+      }),
+    );
+  const names = new Set(additional.map(({ name }) => name));
   const endpoints = [...planned.values()].map(({ provider, api, address, credential, agents: callers }) => {
     const name = freeName(provider, names);
     names.add(name);
     return { name, provider, api, url: address.url, pass: address.pass, credential, agents: [...callers] };
   });
-  const lacking = agents.filter(
-    (agent) =>
-      modelProvidersOf(agent).length > 0 && !calls.some((call) => call.agent === agentDisplayName(agent)),
-  );
   return {
-    endpoints: agents.some(mayCallOwn) ? [...endpoints, ...forAll(own)] : endpoints,
+    endpoints: agents.some(mayCallOwn) ? [...endpoints, ...additional] : endpoints,
     missing: eachOnce(
-      lacking.map((agent) => ({
-        agent: agentDisplayName(agent),
-        variables: modelProvidersOf(agent).flatMap(({ secretVariables }) => secretVariables),
-      })),
+      agents.flatMap((each) => {
+        const agent = agentDisplayName(each);
+        const variables = modelProvidersOf(each).flatMap(({ secretVariables }) => secretVariables);
+        const isLacking = variables.length > 0 && !calls.some((call) => call.agent === agent);
+        return isLacking ? [{ agent, variables }] : [];
+      }),
     ),
     problems: eachOnce(calls.flatMap(({ address }) => address.problem ?? [])),
   };
@@ -137,37 +150,6 @@ export function endpointNamesForAgent(agent: AgentSpec, endpoints: readonly Endp
   return endpoints
     .filter(({ agents }) => (agents === null ? mayCallOwn(agent) : name !== null && agents.includes(name)))
     .map((endpoint) => endpoint.name);
-}
-
-/**
- * Returns the user's environment variables for an agent, such as the choice of a model, but no secrets and
- * no addresses.
- */
-export function nonSecretVariablesOf(agent: AgentSpec, env: Variables): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    modelProvidersOf(agent).flatMap(({ plainVariables, address }) =>
-      plainVariables.flatMap((name) => (name !== address && env[name] ? [[name, env[name]] as const] : [])),
-    ),
-  );
-}
-
-/**
- * Describes the planned endpoints to the user before any worker starts, with names and hosts but never a
- * secret.
- */
-export function describeEndpoints(endpoints: readonly EndpointPlan[]): string[] {
-  return endpoints.map(({ name, url, credential, agents }) => {
-    const { host } = new URL(url);
-    const who =
-      agents === null ? "every agent may call" : `${list(agents)} ${agents.length > 1 ? "call" : "calls"}`;
-    const where = agents === null ? `${host} as ${name}` : host;
-    const secrets = shownSecrets(credential);
-    if (secrets.length === 0)
-      return `${who} ${where} through the gateway, which has no credentials for this API`;
-    const stay = secrets.length > 1 ? "stay" : "stays";
-    const sandboxes = agents?.length === 1 ? "its sandbox" : "their sandboxes";
-    return `${who} ${where} through the gateway with ${list(secrets)}, which ${stay} outside ${sandboxes}`;
-  });
 }
 
 interface Call {
@@ -192,28 +174,17 @@ function callsOf(
 ): Call[] {
   return modelProvidersOf(agent).flatMap((provider) => {
     const chosen = own.find(({ name }) => name === provider.name);
-    const credential = chosen
-      ? credentialAt(chosen, provider, settings, env)
-      : credentialFor(provider, settings, env);
+    const stated = chosen && Object.keys(chosen.headers).length > 0 ? chosen.headers : null;
+    // An endpoint in the user's settings needs no credential.
+    const otherwise = chosen ? ({ kind: "headers", headers: {} } as const) : null;
+    const credential = stated
+      ? { kind: "headers" as const, headers: stated }
+      : (credentialFor(provider, settings, env) ?? otherwise);
     if (credential === null) return [];
-    const address = chosen ? { url: chosen.url, pass: chosen.pass } : addressOf(provider, env);
+    const address = chosen ?? addressOf(provider, env);
     const api = chosen?.api ?? provider.name;
     return [{ agent: agentDisplayName(agent), provider: provider.name, api, address, credential }];
   });
-}
-
-/**
- * Plans the credential for a provider's endpoint in the user's settings. Uses the headers in the settings;
- * if there are none, uses the provider's credential, if it is set.
- */
-function credentialAt(
-  { headers }: ParsedUpstream,
-  provider: ModelProvider,
-  settings: EndpointSettings,
-  env: Variables,
-): CredentialPlan {
-  if (Object.keys(headers).length > 0) return { kind: "headers", headers };
-  return credentialFor(provider, settings, env) ?? { kind: "headers", headers: {} };
 }
 
 function credentialFor(
@@ -223,30 +194,27 @@ function credentialFor(
 ): CredentialPlan | null {
   const variable = secretVariables.find((secret) => env[secret]);
   const reference = settings[`credentials.${name}`] ?? (variable === undefined ? null : `env:${variable}`);
-  return reference === null ? null : credentialBy(reference, name);
-}
-
-function credentialBy(reference: string, api: ModelApi): CredentialPlan {
-  const bearer = { authorization: { before: "Bearer ", reference } };
-  if (api === "openai" || reference === "env:ANTHROPIC_AUTH_TOKEN")
-    return { kind: "headers", headers: bearer };
-  if (api === "google") return { kind: "headers", headers: { "x-goog-api-key": { before: "", reference } } };
-  if (reference === "env:CLAUDE_CODE_OAUTH_TOKEN")
-    return { kind: "headers", headers: bearer, adds: subscriptionTokenHeader };
-  if (reference === "env:ANTHROPIC_API_KEY")
-    return { kind: "headers", headers: { "x-api-key": { before: "", reference } } };
-  return { kind: "login", reference };
+  if (reference === null) return null;
+  const inHeader = (header: string, before = ""): CredentialPlan & { readonly kind: "headers" } => ({
+    kind: "headers",
+    headers: { [header]: { before, reference } },
+  });
+  const bearer = inHeader("authorization", "Bearer ");
+  if (name === "openai" || reference === "env:ANTHROPIC_AUTH_TOKEN") return bearer;
+  if (name === "google") return inHeader("x-goog-api-key");
+  if (reference === "env:CLAUDE_CODE_OAUTH_TOKEN") return { ...bearer, adds: subscriptionTokenHeader };
+  return reference === "env:ANTHROPIC_API_KEY" ? inHeader("x-api-key") : { kind: "login", reference };
 }
 
 function addressOf({ name, address }: ModelProvider, env: Variables): Address {
+  const official = { url: addresses[name], pass: [] };
   const text = env[address];
-  if (!text) return { url: addresses[name], pass: [] };
+  if (!text) return official;
   const parsed = parseBaseUrl(text);
   if ("url" in parsed) return { url: withoutVersion(parsed.url, name), pass: [] };
-  return {
-    ...{ url: addresses[name], pass: [] },
-    problem: { name: address, value: shownAddress(text), expected: parsed.reason },
-  };
+  // Shows only the scheme, the host and the port, because the rest may contain a secret.
+  const value = URL.canParse(text) ? new URL(text).origin : "…";
+  return { ...official, problem: { name: address, value, expected: parsed.reason } };
 }
 
 /**
@@ -257,11 +225,6 @@ function withoutVersion(url: string, api: ModelApi | null): string {
   return api === "openai" ? url.replace(/\/v1$/, "") : url;
 }
 
-/** Returns only the scheme, the host and the port of an address, because the rest may contain a secret. */
-function shownAddress(text: string): string {
-  return URL.canParse(text) ? new URL(text).origin : "…";
-}
-
 function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedUpstream[] {
   return modelEndpoints.flatMap((words) => {
     const parsed = parseModelEndpoint(words);
@@ -269,19 +232,6 @@ function ownEndpoints({ modelEndpoints }: EndpointSettings): ParsedUpstream[] {
     const api = parsed.api ?? (isBuiltIn(parsed.name) ? parsed.name : null);
     return [{ ...parsed, url: withoutVersion(parsed.url, api) }];
   });
-}
-
-/**
- * Plans the additional endpoints in the user's settings, which replace no provider's endpoint. Every agent
- * may call them.
- */
-function forAll(own: readonly ParsedUpstream[]): EndpointPlan[] {
-  return own
-    .filter(({ name }) => !isBuiltIn(name))
-    .map(({ name, api, url, pass, headers }) => ({
-      ...{ name, provider: null, api, url, pass, agents: null },
-      credential: { kind: "headers", headers },
-    }));
 }
 
 function isBuiltIn(name: string): name is ModelApi {
@@ -305,20 +255,4 @@ function freeName(wanted: string, taken: ReadonlySet<string>): string {
     const name = count === 1 ? wanted : `${wanted}-${count}`;
     if (!taken.has(name)) return name;
   }
-}
-
-function shownSecrets(credential: CredentialPlan): string[] {
-  const references =
-    credential.kind === "login"
-      ? [credential.reference]
-      : Object.values(credential.headers).map(({ reference }) => reference);
-  return references.map((reference) => redactSecretReference(reference).replace(/^env:/, ""));
-}
-
-function list(words: readonly string[]): string {
-  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words.join("");
-}
-
-function eachOnce<Item>(items: readonly Item[]): Item[] {
-  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }

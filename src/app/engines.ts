@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { engineCandidates } from "../engine/engine-candidates.ts";
 import { type Engines, openEngines } from "../engine/engines.ts";
-import { probeCache } from "../engine/probe-cache-file.ts";
+import { probeCache } from "../engine/probe-cache.ts";
 import type { Host } from "../machine/host.ts";
 import { adapterFile } from "../machine/package-files.ts";
 import { once } from "../text/once.ts";

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { ContainerEngine } from "../engine/engine.ts";
-import { probeCache } from "../engine/probe-cache-file.ts";
+import { probeCache } from "../engine/probe-cache.ts";
 import { type EnsuredImage, ensureBaseImage } from "../images/ensure-base-image.ts";
 import { imageBuildDeps } from "../images/open-images.ts";
-import { openLocks } from "../machine/open-locks.ts";
+import { openLocks } from "../machine/locks/open-locks.ts";
 import { adapterId } from "../machine/package-files.ts";
 import { userFolders } from "../machine/user-folders.ts";
 import { addArgumentChecks } from "../sandbox/add-argument-checks.ts";
@@ -14,8 +14,8 @@ import {
   createSandbox as create,
   type SandboxOptions,
 } from "../sandbox/create-sandbox.ts";
-import { type OpenSandboxOptions, openSandbox as open } from "../sandbox/open-sandbox.ts";
-import type { Sandbox } from "../sandbox/sandbox.ts";
+import { openSandbox as open } from "../sandbox/open-sandbox.ts";
+import type { OpenSandboxOptions, Sandbox } from "../sandbox/sandbox.ts";
 import { createEngines } from "./engines.ts";
 
 export interface LibraryOptions {
@@ -43,7 +43,7 @@ export async function createSandbox(
     adapterId,
     newId: () => randomBytes(6).toString("hex"),
   };
-  return addArgumentChecks(await create(deps, options, signal), checkLibraryCall);
+  return addArgumentChecks(await create(deps, options, options, signal), checkLibraryCall);
 }
 
 /** Opens an existing sandbox by its container's name or ID. The first twelve characters of the ID suffice. */

@@ -5,7 +5,7 @@ import { createGit } from "../git/git.ts";
 import { workRepository } from "../git/work-repository.ts";
 import { openImages } from "../images/open-images.ts";
 import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
-import { openLocks } from "../machine/open-locks.ts";
+import { openLocks } from "../machine/locks/open-locks.ts";
 import { resolveSwarmFile } from "../machine/path-containment.ts";
 import { type EnvironmentVariables, userFolders } from "../machine/user-folders.ts";
 import type { Project } from "../project/project.ts";

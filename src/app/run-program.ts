@@ -1,4 +1,5 @@
 import { runProcess } from "../cli/process.ts";
+import { killRunningGit } from "../git/start-git.ts";
 import type { CrashHook } from "../machine/crash-points.ts";
 import { openProject } from "./open-project.ts";
 
@@ -15,6 +16,7 @@ export async function runProgram(
   replacements: ProgramReplacements = {},
 ): Promise<number> {
   const env = process.env;
+  process.on("exit", killRunningGit);
   return runProcess(words, {
     env,
     onStopSignal: (stop) => process.on("SIGINT", stop).on("SIGTERM", stop),

@@ -66,19 +66,17 @@ export async function readEntryHeader(
 
     const what = preludes.get(header.type);
     if (!what) return joinHeaders(header, contentByPrelude);
+    const shown = formatEntryName(header.name);
     // Refuse a second header of the same type. Otherwise an archive could consist of an endless series of
     // headers.
     if (contentByPrelude.has(header.type))
-      throw archiveRefusedError(formatEntryName(header.name), `the entry has more than one ${what}`);
+      throw archiveRefusedError(shown, `the entry has more than one ${what}`);
     const maxBytes = "LK".includes(header.type) ? maxNameBytes : maxPreludeBytes;
     if (header.size > maxBytes)
-      throw archiveRefusedError(
-        formatEntryName(header.name),
-        `the entry's ${what} is longer than ${maxBytes} bytes`,
-      );
+      throw archiveRefusedError(shown, `the entry's ${what} is longer than ${maxBytes} bytes`);
     const keptBytes = Math.min(header.size, maxPreludeBytes);
-    contentByPrelude.set(header.type, await bytes.read(keptBytes, formatEntryName(header.name)));
-    await bytes.skip(header.size - keptBytes + paddingBytesAfter(header.size), formatEntryName(header.name));
+    contentByPrelude.set(header.type, await bytes.read(keptBytes, shown));
+    await bytes.skip(header.size - keptBytes + paddingBytesAfter(header.size), shown);
   }
 }
 

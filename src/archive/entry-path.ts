@@ -85,20 +85,20 @@ export function createPathRegistry({
   entries,
 }: {
   readonly entries: number;
-}): (path: string, kind: "leaf" | "folder") => PathRegistrationResult {
+}): (path: string, isFolder: boolean) => PathRegistrationResult {
   let claimed = 0;
   let charactersLeft = maxNameCharacters;
   const root: FolderClaim = { hasOwnEntry: false };
 
   // Use a tree, not a set of paths, so that a deep path costs no more memory than its length.
-  return (path, kind) => {
+  return (path, isFolder) => {
     const newFolders: string[] = [];
     let here = root;
     for (let start = 0; start < path.length; ) {
       const slash = path.indexOf("/", start);
       const end = slash < 0 ? path.length : slash;
       const name = path.slice(start, end);
-      const isLeaf = slash < 0 && kind === "leaf";
+      const isLeaf = slash < 0 && !isFolder;
       start = end + 1;
 
       const before = here.below?.get(name);

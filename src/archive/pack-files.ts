@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { type Pack, pack } from "tar-stream";
+import { waitUntilDrained } from "../wire/wait-until-drained.ts";
 import { archiveRefusedError } from "./archive-refused.ts";
 
 /**
@@ -113,19 +114,9 @@ async function addEntry(
   if (header.type === "file") {
     for await (const piece of content) {
       if (sink.destroying) break;
-      if (!sink.write(piece)) await drainedOrClosed(sink);
+      if (!sink.write(piece)) await waitUntilDrained(sink);
     }
     sink.end(null);
   }
   await done;
-}
-
-function drainedOrClosed(sink: ReturnType<Pack["entry"]>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  sink.once("drain", resolve);
-  sink.once("close", resolve);
-  return promise.finally(() => {
-    sink.off("drain", resolve);
-    sink.off("close", resolve);
-  });
 }

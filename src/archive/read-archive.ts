@@ -1,4 +1,4 @@
-import { type ArchiveByteReader, createArchiveByteReader } from "./archive-bytes.ts";
+import { ArchiveByteReader } from "./archive-bytes.ts";
 import { archiveRefusedError } from "./archive-refused.ts";
 import { type EntryHeader, isRegularFileEntry, paddingBytesAfter, readEntryHeader } from "./entry-headers.ts";
 import {
@@ -82,13 +82,12 @@ export async function* readArchive(
   archive: AsyncIterable<Uint8Array>,
   { limits, onLeftOut }: ReadArchiveOptions,
 ): AsyncGenerator<ArchiveEntry> {
-  const bytes = createArchiveByteReader(archive);
+  const bytes = new ArchiveByteReader(archive);
   const claim = createPathRegistry(limits);
   let bytesLeft = limits.bytes;
   let passedOverLeft = passedOverShare * limits.bytes;
   let unnamedCount = 0;
-  /** Folders that have no entry of their own and that, so far, contain only left-out entries. */
-  const unannounced = new Set<string>();
+  const unannounced = new UnannouncedFolders();
   let path = "";
 
   try {
@@ -99,11 +98,11 @@ export async function* readArchive(
       const verdict = judge(header);
       if (verdict === null) continue;
       if ("newFolders" in verdict) {
-        const rest = { bytes: header.size, isOver: false };
         const { size } = header;
-        const content = contentOf(bytes, rest, path);
-        const newFolders = [...announce(verdict.path), ...verdict.newFolders];
-        yield { ...verdict, newFolders, mode: maskMode(verdict.kind, header.mode), size, content };
+        const rest = { bytes: size, isOver: false };
+        const newFolders = [...unannounced.announce(path), ...verdict.newFolders];
+        const mode = maskMode(verdict.kind, header.mode);
+        yield { ...verdict, path, newFolders, mode, size, content: contentOf(bytes, rest, path) };
         rest.isOver = true;
         await bytes.skip(rest.bytes + paddingBytesAfter(size), path);
         continue;
@@ -135,7 +134,7 @@ export async function* readArchive(
   function judge(
     header: EntryHeader,
   ):
-    | Pick<ArchiveEntry, "kind" | "path" | "newFolders">
+    | Pick<ArchiveEntry, "kind" | "newFolders">
     | { readonly kind: LeftOutEntry["kind"] | "last"; readonly reason: string }
     | null {
     const unnamed = onLeftOut && findUnnamed(header.name, limits);
@@ -146,39 +145,25 @@ export async function* readArchive(
         ? { kind: "last", reason: `the archive has more than ${limits.entries} files and folders` }
         : unnamed;
     }
-    const parsed = parseEntryPath(header.name);
-    path = parsed;
+    path = parseEntryPath(header.name);
     const excess = findPathLengthProblem(path, limits);
     if (excess && !onLeftOut) throw archiveRefusedError(path, excess);
     const kind = judgeKind(header, path);
     if (excess) return { kind: "missed", reason: excess };
     const fits = header.size <= bytesLeft;
     if (!fits && !onLeftOut) throw archiveRefusedError(path, tooMuch(limits));
-    const claimed = claim(path, kind === "folder" ? "folder" : "leaf");
+    const claimed = claim(path, kind === "folder");
     if ("excess" in claimed) return { kind: "last", reason: claimed.excess };
 
     if (path === "") return null;
     if (typeof kind !== "string" || !fits) {
-      for (const folder of claimed.newFolders) unannounced.add(folder);
-      if (typeof kind !== "string") return { kind: "barred", reason: `the entry is ${kind.other}` };
-      return { kind: "missed", reason: tooMuch(limits) };
+      unannounced.add(claimed.newFolders);
+      return typeof kind === "string"
+        ? { kind: "missed", reason: tooMuch(limits) }
+        : { kind: "barred", reason: `the entry is ${kind.other}` };
     }
     bytesLeft -= header.size;
-    return { kind, path, newFolders: claimed.newFolders };
-  }
-
-  /**
-   * Returns those folders of the path that no yielded entry has listed in `newFolders` yet, the outermost
-   * first.
-   */
-  function announce(entryPath: string): string[] {
-    const folders: string[] = [];
-    for (let end = entryPath.indexOf("/"); end >= 0; end = entryPath.indexOf("/", end + 1)) {
-      const folder = entryPath.slice(0, end);
-      if (unannounced.delete(folder)) folders.push(folder);
-    }
-    if (unannounced.delete(entryPath)) folders.push(entryPath);
-    return folders;
+    return { kind, newFolders: claimed.newFolders };
   }
 
   async function skipSparseMap(): Promise<void> {
@@ -189,6 +174,26 @@ export async function* readArchive(
       bytesLeft -= tarBlockBytes;
       isContinued = (await bytes.read(tarBlockBytes, path))[504] !== 0;
     }
+  }
+}
+
+/** The folders that have no entry of their own and that, so far, contain only left-out entries. */
+class UnannouncedFolders {
+  readonly #folders = new Set<string>();
+
+  add(folders: readonly string[]): void {
+    for (const folder of folders) this.#folders.add(folder);
+  }
+
+  /**
+   * Returns those folders of the path that no yielded entry has listed in `newFolders` yet, the outermost
+   * first.
+   */
+  announce(path: string): string[] {
+    const folders: string[] = [];
+    for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
+      folders.push(path.slice(0, end));
+    return [...folders, path].filter((folder) => this.#folders.delete(folder));
   }
 }
 

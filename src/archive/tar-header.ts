@@ -149,13 +149,7 @@ function checkedNumber(number: bigint | undefined, what: string, entry: string):
   return Number(number);
 }
 
-interface PaxRecord {
-  readonly key: string;
-  readonly value: Uint8Array;
-  readonly end: number;
-}
-
-function parseRecord(content: Uint8Array, start: number, entry: string): PaxRecord {
+function parseRecord(content: Uint8Array, start: number, entry: string) {
   const space = content.indexOf(0x20, start);
   const digits = latin1(content.subarray(start, Math.max(space, start)));
   const end = /^[1-9]\d{0,8}$/.test(digits) ? start + Number(digits) : Number.POSITIVE_INFINITY;

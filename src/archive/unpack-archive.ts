@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { chmod, lstat, mkdir, mkdtemp, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ifMissing } from "../errors/system-errors.ts";
 import { BoundedList } from "../text/bounded-list.ts";
 import { archiveRefusedError } from "./archive-refused.ts";
 import { type ArchiveEntry, type ArchiveLimits, type LeftOutEntry, readArchive } from "./read-archive.ts";
@@ -57,7 +58,7 @@ export async function unpackArchive(
   signal?: AbortSignal,
 ): Promise<UnpackResult> {
   signal?.throwIfAborted();
-  if (await lstat(into).catch(forgiveMissing)) throw new Error(`${into} exists already`);
+  if (await lstat(into).catch(ifMissing(undefined))) throw new Error(`${into} exists already`);
 
   // Unpack into a folder on the same filesystem as `into`, so that a rename publishes the whole content at
   // once. Until then, other users have no access to the folder.
@@ -94,7 +95,9 @@ export async function unpackArchive(
   undo.move();
   const { barred, missed } = leftOut;
   return {
-    ...{ files: files.items, bytes, leftOut: [...barred.items, ...missed.items] },
+    files: files.items,
+    bytes,
+    leftOut: [...barred.items, ...missed.items],
     more: { files: files.more, barred: barred.more, missed: missed.more },
   };
 }
@@ -128,8 +131,4 @@ async function translated<Result>(path: string, make: () => Promise<Result>): Pr
       throw archiveRefusedError(path, "the file system does not allow the name", error);
     throw error;
   }
-}
-
-function forgiveMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }

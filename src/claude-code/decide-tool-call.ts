@@ -48,19 +48,16 @@ export function decideToolCall(text: string, installation: Installation): HookCo
     command,
     programs.map(({ program }) => program),
   );
-  if (verdict.kind === "ask") return { decision: "ask", why: verdict.why, command };
-  if (verdict.kind === "silent") return silent(verdict.why, command);
+  if (verdict.kind !== "allow") return { decision: verdict.kind, why: verdict.why, command };
   const field = Object.keys(payload.toolInput).find((name) => !harmless.includes(name));
   if (field !== undefined) return silent(`the Bash call has the unexpected field ${field}`, command);
   try {
     const place = { cwd: payload.cwd, projectFolder: installation.projectFolder };
-    const elsewhere = whyCommandOutsideProject(place);
-    if (elsewhere !== null) return silent(elsewhere, command);
     const used = programs.find(({ program }) => program === command.split(" ")[0]);
-    const replaceable = used
-      ? whyProgramReplaceable(used, place)
-      : "the command's program is not the installed swarm";
-    if (replaceable !== null) return silent(replaceable, command);
+    const unsafe =
+      whyCommandOutsideProject(place) ??
+      (used ? whyProgramReplaceable(used, place) : "the command's program is not the installed swarm");
+    if (unsafe !== null) return silent(unsafe, command);
     const outside = verdict.taskFiles.find((file) => !isTaskFile(payload.cwd, file));
     if (outside !== undefined) return silent(`the task file ${outside} is outside .aimi/tasks`, command);
     const unbudgeted = verdict.spends ? whySpendingUnlimited(verdict.spends, installation, place) : null;
@@ -86,9 +83,8 @@ function silent(why: string, command: string | null): HookCommandAnswer {
   return { decision: "silent", why, command };
 }
 
-/** Renders the hook's answer as JSON for Claude Code; an empty text for `silent`. */
+/** Renders the hook's answer as JSON for Claude Code. For `silent`, the hook must print nothing. */
 export function renderCommandAnswer({ decision, why }: HookCommandAnswer): string {
-  if (decision === "silent") return "";
   const hookSpecificOutput = {
     hookEventName: "PreToolUse",
     permissionDecision: decision,

@@ -1,23 +1,16 @@
 import { join } from "node:path";
 import { sanitizeText } from "../text/sanitize-text.ts";
-import { decideToolCall, renderCommandAnswer } from "./decide-tool-call.ts";
+import { decideToolCall, type Installation, renderCommandAnswer } from "./decide-tool-call.ts";
 import { findSwarm } from "./find-swarm.ts";
 import { logHookDecision } from "./hook-decision-log.ts";
 import { readStandardInput } from "./hook-payload.ts";
 import { formatSessionContextLine } from "./rules/status-texts.ts";
 import { renderStatusLine } from "./status-line.ts";
 
-export interface FastHookInput {
+export interface FastHookInput extends Omit<Installation, "pluginRoot"> {
   readonly folder: string;
-  /** The path of the folder in which swarm's npm package is installed. */
-  readonly root: string;
   /** The path of the folder in which the hook logs its decisions. */
   readonly stateFolder: string;
-  /** The path of the folder with the user's settings. */
-  readonly configFolder: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of the project of the Claude Code session that calls the hook; null if unknown. */
-  readonly projectFolder: string | null;
   readonly write: (text: string) => void;
 }
 
@@ -37,22 +30,18 @@ export async function answerFastHook(
   return false;
 }
 
-function answerPreToolUse(
-  rest: readonly string[],
-  { root, stateFolder, configFolder, env, projectFolder, write }: FastHookInput,
-): boolean {
+function answerPreToolUse(rest: readonly string[], { stateFolder, write, ...place }: FastHookInput): boolean {
   const isExplained = rest.at(-1) === "--explain";
-  const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, root);
+  const pluginRoot = pluginRootIn(isExplained ? rest.slice(0, -1) : rest, place.root);
   if (pluginRoot === null) return false;
   const input = readStandardInput();
   if (input === null) return true;
-  const answer = decideToolCall(input, { root, pluginRoot, projectFolder, configFolder, env });
+  const answer = decideToolCall(input, { ...place, pluginRoot });
   if (isExplained) {
     write(`${answer.decision}: ${sanitizeText(answer.why)}\n`);
     return true;
   }
-  const text = renderCommandAnswer(answer);
-  if (text !== "") write(text);
+  if (answer.decision !== "silent") write(renderCommandAnswer(answer));
   const { command } = answer;
   const concerns = answer.decision !== "silent" || command?.includes("/bin/swarm");
   if (command !== null && concerns) logHookDecision(stateFolder, { ...answer, command }, new Date());

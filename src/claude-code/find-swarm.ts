@@ -1,6 +1,6 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { findKernelLockHolder } from "../machine/find-lock-holder.ts";
+import { findKernelLockHolder } from "../machine/locks/lock-holder.ts";
 import { readSmallFile } from "../machine/read-small-file.ts";
 import type { SwarmLineInput } from "./rules/status-texts.ts";
 

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { isSystemError } from "../errors/system-errors.ts";
 import { readSmallFile } from "../machine/read-small-file.ts";
 import { findWorktree } from "./find-swarm.ts";
 
@@ -40,7 +41,7 @@ export function whyProgramReplaceable(
   place: SessionFolders,
 ): string | null {
   if (!lstatSync(program).isFile()) return `${program} is not a regular file`;
-  const judge = judgeOf(projectsOf(place));
+  const judge = judgeOf(place);
   for (const path of [program, process.execPath, ...parts, contents]) {
     const why = judge(path);
     if (why !== null) return why;
@@ -56,7 +57,7 @@ export function whyProgramReplaceable(
 
 /** Returns why the agent or another user could change or replace a file; null if neither can. */
 export function whyFileChangeable(file: string, place: SessionFolders): string | null {
-  return judgeOf(projectsOf(place))(file);
+  return judgeOf(place)(file);
 }
 
 /**
@@ -74,7 +75,8 @@ const maxSteps = 10_000;
  * Returns a function that says why the agent or another user could change a path; null if neither can. The
  * function checks each folder and symbolic link on the path, and caches the results.
  */
-function judgeOf(projects: readonly string[]): (path: string) => string | null {
+function judgeOf(place: SessionFolders): (path: string) => string | null {
+  const projects = projectsOf(place);
   const known = new Map<string, string | null>();
   const realOf = new Map<string, string>();
   const judge = (way: string): string | null => {
@@ -155,6 +157,6 @@ export function isTaskFile(cwd: string, file: string): boolean {
     return realpathSync(join(root, file)) === expected;
   } catch (error) {
     // A missing file is no danger: the approved command itself reports it.
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
+    return isSystemError(error, "ENOENT");
   }
 }

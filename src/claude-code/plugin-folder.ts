@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ifMissing } from "../errors/system-errors.ts";
 import { packageFolder } from "../machine/package-files.ts";
 import type { Project } from "../project/project.ts";
 
@@ -38,12 +39,14 @@ export async function writePluginFolder({ host: { folders, locks } }: PluginProj
     await writeFile(file, content);
     // Set the modes whatever the umask and the installation have: only the user may write, and programs are
     // executable.
-    await chmod(file, isProgram(path) ? 0o755 : 0o644);
+    await chmod(file, path === "bin/swarm" || path.endsWith(".sh") ? 0o755 : 0o644);
   }
   await writeFile(join(fresh, "digest"), digest);
-  for (const folder of await foldersIn(fresh)) await chmod(folder, 0o755);
+  await chmod(fresh, 0o755);
+  for (const entry of await readdir(fresh, { recursive: true, withFileTypes: true }))
+    if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o755);
   const old = await mkdtemp(join(parent, "plugin-old-"));
-  await rename(target, join(old, "plugin")).catch(forgiveMissing);
+  await rename(target, join(old, "plugin")).catch(ifMissing(undefined));
   await rename(fresh, target);
   await rm(old, { recursive: true, force: true });
   return target;
@@ -93,22 +96,6 @@ function digestOf(files: readonly PluginFile[]): string {
   return `${hash.digest("hex")}\n`;
 }
 
-function isProgram(path: string): boolean {
-  return path === "bin/swarm" || path.endsWith(".sh");
-}
-
-async function foldersIn(root: string): Promise<string[]> {
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  return [
-    root,
-    ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name)),
-  ];
-}
-
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function forgiveMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }

@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { readSmallFile } from "../machine/read-small-file.ts";
+import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import { findSwarm, findWorktree } from "./find-swarm.ts";
 import { type SessionFolders, whyFileChangeable } from "./installation-check.ts";
@@ -11,7 +12,7 @@ import { findBudgetVariable, hasBudgetSetting } from "./rules/budget-settings.ts
 export interface BudgetSources {
   /** The path of the folder with the user's settings. */
   readonly configFolder: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: EnvironmentVariables;
 }
 
 const maxSettingsBytes = 1024 * 1024;

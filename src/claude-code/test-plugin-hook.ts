@@ -2,7 +2,22 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { sanitizeText } from "../text/sanitize-text.ts";
-import type { HookTestResult } from "./claude-code.ts";
+
+/**
+ * The result of testing the hook of swarm's installed Claude Code plugin with two commands. The hook should
+ * approve the command of swarm, and leave the other command undecided.
+ */
+export interface HookTestResult {
+  /** The path of the folder in which swarm's plugin is installed. */
+  readonly place: string;
+  readonly isEnabled: boolean;
+  /** Whether the hook approves the command of swarm. */
+  readonly approved: boolean;
+  /** Whether the hook leaves the other command undecided. Then Claude Code asks the user. */
+  readonly refused: boolean;
+  /** The reason why the hook does not approve the command of swarm; meaningless if `approved` is true. */
+  readonly why: string;
+}
 
 const pluginName = "aimi@aimi";
 const limitMs = 20_000;

@@ -1,4 +1,4 @@
-import { SwarmError } from "../errors/errors.ts";
+import { SwarmError, usageError } from "../errors/errors.ts";
 import { planStart } from "../swarm/plan-start.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
@@ -10,11 +10,6 @@ type PlannedTask = Pick<
   SwarmPlan["tasks"][number],
   "file" | "slug" | "title" | "branch" | "action" | "why" | "stories"
 >;
-
-export type TaskChoice =
-  | { readonly kind: "chosen"; readonly files: readonly string[] }
-  | { readonly kind: "none" }
-  | { readonly kind: "wrong"; readonly problem: string };
 
 const maxAnswers = 3;
 
@@ -59,17 +54,17 @@ export async function chooseTasks(
       "Which task files? Type numbers (1,3 or 1-4), names, or a for all; press only Enter for none:",
     );
     const choice = parseTaskChoice(answer ?? "", tasks);
-    if (choice.kind === "chosen") return choice.files;
-    if (choice.kind === "none") {
-      output.next(
-        "`swarm start --all` carries out all task files, `swarm plan` shows the task files with their stories",
-      );
-      return [];
+    if (typeof choice !== "string") {
+      if (choice.length === 0)
+        output.next(
+          "`swarm start --all` carries out all task files, `swarm plan` shows the task files with their stories",
+        );
+      return choice;
     }
-    problem = choice.problem;
+    problem = choice;
     output.note(problem);
   }
-  throw new SwarmError("USAGE", { message: `no task file was chosen: ${problem}` });
+  throw usageError(`no task file was chosen: ${problem}`);
 }
 
 /** Renders the task files from which the user can choose, one a line and numbered from 1. */
@@ -88,21 +83,20 @@ function choiceLines(tasks: readonly PlannedTask[]): string[] {
 
 /**
  * Parses the user's answer to the question which tasks to run: numbers, ranges and slugs in any order, or `a`
- * for all tasks that can run.
+ * for all tasks that can run. Returns the chosen files, or a text that says what is wrong with the answer.
  */
-export function parseTaskChoice(answer: string, tasks: readonly PlannedTask[]): TaskChoice {
+export function parseTaskChoice(answer: string, tasks: readonly PlannedTask[]): readonly string[] | string {
   const words = answer
     .trim()
     .split(/[\s,]+/)
     .filter(Boolean);
-  if (words.length === 0) return { kind: "none" };
   const chosen = new Set<PlannedTask>();
   for (const word of words) {
     const meant = meantBy(word, tasks);
-    if (typeof meant === "string") return { kind: "wrong", problem: meant };
+    if (typeof meant === "string") return meant;
     for (const task of meant) chosen.add(task);
   }
-  return { kind: "chosen", files: tasks.filter((task) => chosen.has(task)).map(({ file }) => file) };
+  return tasks.flatMap((task) => (chosen.has(task) ? task.file : []));
 }
 
 /**

@@ -1,19 +1,17 @@
-import { SwarmError } from "../errors/errors.ts";
-import { exitCodes } from "../errors/exit-codes.ts";
+import { SwarmError, usageError } from "../errors/errors.ts";
 import { hasUnendedWorkers } from "../state/rules/swarm-state.ts";
 import { detachOwner } from "../swarm/detach.ts";
 import { checksumsOf, type PlanRequest, planStart } from "../swarm/plan-start.ts";
 import { readRecordedStatus } from "../swarm/read-swarm-status.ts";
-import { sanitizeText } from "../text/sanitize-text.ts";
 import { argumentAt, type CommandContext, type CommandHandler } from "./flags/command.ts";
-import { explainNothingToRun } from "./render/explain-nothing-to-run.ts";
+import { reportNothingToRun } from "./render/explain-nothing-to-run.ts";
 import { planNotes } from "./render/plan-notes.ts";
 
 /** Starts an owner as a background process, and waits until its swarm has begun. */
 export async function startDetachedOwner(
   { project, output, words }: CommandContext,
   planned: PlanRequest | null,
-): Promise<number> {
+): Promise<undefined> {
   let checksums: readonly string[] = [];
   if (planned !== null) {
     const { plan, works } = await planStart(project, planned);
@@ -22,10 +20,8 @@ export async function startDetachedOwner(
     const known = planned.files.length === 0 ? (await readRecordedStatus(project))?.swarm : null;
     const isLeft = known != null && hasUnendedWorkers(known);
     if (!isLeft && !plan.tasks.some(({ action }) => action === "run")) {
-      const { why, next } = explainNothingToRun(plan.tasks, planned.files);
-      output.result({ swarm: null }, () => [`Nothing to carry out: ${sanitizeText(why, 300)}.`]);
-      output.next(sanitizeText(next, 300));
-      return exitCodes.done;
+      reportNothingToRun(output, plan.tasks, planned.files);
+      return;
     }
   }
   const owner = await output.during("Starting in the background", () =>
@@ -36,7 +32,6 @@ export async function startDetachedOwner(
     `swarm ${swarmId} runs in the background as process ${pid}; its output goes to ${log}`,
   ]);
   output.next("`swarm status -w` watches the swarm, `swarm wait` waits for its end, `swarm stop` stops it");
-  return exitCodes.done;
 }
 
 /**
@@ -58,9 +53,7 @@ export function createBackgroundOwnerCommand(
   return async (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)
-      throw new SwarmError("USAGE", {
-        message: "do not run `swarm own` yourself: `swarm start -d` starts it",
-      });
+      throw usageError("do not run `swarm own` yourself: `swarm start -d` starts it");
     let isTold = false;
     const send = (word: object): void => {
       if (isTold || !process.connected) return;

@@ -69,20 +69,24 @@ function exitOf(signal: NodeJS.Signals): number {
 }
 
 const fileProblems: readonly string[] = [
-  ...[
-    "EACCES",
-    "EPERM",
-    "EROFS",
-    "ENOSPC",
-    "EDQUOT",
-    "EIO",
-    "EISDIR",
-    "ENOTDIR",
-    "ELOOP",
-    "ENAMETOOLONG",
-    "ENXIO",
-  ],
-  ...["EEXIST", "ENOTEMPTY", "EBUSY", "EMFILE", "ENFILE", "EXDEV", "ENOENT"],
+  "EACCES",
+  "EPERM",
+  "EROFS",
+  "ENOSPC",
+  "EDQUOT",
+  "EIO",
+  "EISDIR",
+  "ENOTDIR",
+  "ELOOP",
+  "ENAMETOOLONG",
+  "ENXIO",
+  "EEXIST",
+  "ENOTEMPTY",
+  "EBUSY",
+  "EMFILE",
+  "ENFILE",
+  "EXDEV",
+  "ENOENT",
 ];
 
 /**

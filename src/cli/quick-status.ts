@@ -2,8 +2,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SwarmState } from "../contract/swarm-state.ts";
 import type { LabelledContainer } from "../engine/engine.ts";
-import { findKernelLockHolder } from "../machine/find-lock-holder.ts";
+import { findKernelLockHolder } from "../machine/locks/lock-holder.ts";
 import { readSmallFile } from "../machine/read-small-file.ts";
+import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import validate from "../schema/generated/swarm-state.js";
 import { readDependsOn } from "../schema/read-depends-on.ts";
 import { swarmExitCode } from "../state/rules/swarm-exit.ts";
@@ -19,8 +20,6 @@ export type ListContainersOfProject = (
   projectId: string,
 ) => Promise<readonly LabelledContainer[] | null>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Tries to print the output of `swarm status` without loading npm packages, because users wait for this
  * command at each shell prompt. Works only under these conditions, and otherwise returns false:
@@ -29,7 +28,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export async function printQuickStatus(
   words: readonly string[],
-  env: Environment,
+  env: EnvironmentVariables,
   listContainers: ListContainersOfProject,
 ): Promise<boolean> {
   const [command = "status", ...flags] = words;

@@ -8,8 +8,7 @@ import { reportFileName } from "../text/report-file-name.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { CommandContext } from "./flags/command.ts";
 import { planNotes } from "./render/plan-notes.ts";
-import { workerResultLines } from "./render/result-lines.ts";
-import { exitCodeAndNextCommand } from "./render/swarm-outcome.ts";
+import { exitCodeAndNextCommand, workerResultLines } from "./render/result-lines.ts";
 import { callAtTime, type UnattendedOptions } from "./unattended-options.ts";
 
 /** How many milliseconds agents have to end their turn after the user's first Ctrl-C. */
@@ -27,22 +26,19 @@ export interface WorkerNeedingAttention {
 }
 
 /** The progress of a swarm on the user's terminal, with the callbacks and signals for the swarm's owner. */
-export interface Progress extends AsyncDisposable {
+export interface Progress extends Disposable {
   readonly callbacks: SwarmRunCallbacks;
-}
-
-export interface ProgressOptions extends Pick<UnattendedOptions, "until"> {
-  readonly onNeeded?: (needed: WorkerNeedingAttention) => void;
 }
 
 /**
  * Shows the progress of the swarm that a command runs. After the first Ctrl-C, or at the time of `--until`,
  * agents may still end their turn; a second Ctrl-C stops the containers at once.
  */
-export async function showProgress(
+export function showProgress(
   { output, signal, onSecondSignal, onBegun }: CommandContext,
-  { until, onNeeded }: ProgressOptions = { until: null },
-): Promise<Progress> {
+  until: UnattendedOptions["until"],
+  onNeeded: (needed: WorkerNeedingAttention) => void,
+): Progress {
   // The owner runs for hours beside its workers, so low memory use matters more than speed.
   setFlagsFromString("--optimize-for-size");
   const halt = new AbortController();
@@ -59,7 +55,7 @@ export async function showProgress(
   });
   if (signal.aborted) ask();
   else signal.addEventListener("abort", ask, { once: true });
-  const board = await output.board();
+  const board = output.board();
   const night =
     until &&
     callAtTime(until.at, () => {
@@ -81,7 +77,7 @@ export async function showProgress(
       board.event(event);
       const { code = "", message = "" } = (event["reason"] ?? {}) as Partial<Reason>;
       if (event.event === "ended" && failureNeedsUser(code))
-        onNeeded?.({ worker: event.worker ?? "", why: sanitizeText(`${code}: ${message}`, 1_000) });
+        onNeeded({ worker: event.worker ?? "", why: sanitizeText(`${code}: ${message}`, 1_000) });
     },
     onMessage: (worker, message) => board.message(worker.slug, message),
     halt: halt.signal,
@@ -90,9 +86,9 @@ export async function showProgress(
   };
   return {
     callbacks,
-    async [Symbol.asyncDispose]() {
+    [Symbol.dispose]() {
       night?.[Symbol.dispose]();
-      await board.close();
+      board.close();
     },
   };
 }

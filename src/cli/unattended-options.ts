@@ -1,4 +1,4 @@
-import { SwarmError } from "../errors/errors.ts";
+import { invalidValue, usageError } from "../errors/errors.ts";
 import { parseUnattendedEndTime } from "../swarm/schedule/rules/unattended-end.ts";
 import type { CommandContext, CommandOptions } from "./flags/command.ts";
 
@@ -16,18 +16,16 @@ export function parseUnattendedOptions(
   { until, then, notify }: CommandOptions,
   output: Pick<CommandContext["output"], "json">,
 ): UnattendedOptions {
-  if (then !== undefined && then !== "merge")
-    throw new SwarmError("INVALID_VALUE", { name: "--then", value: String(then), expected: "merge" });
+  if (then !== undefined && then !== "merge") throw invalidValue("--then", then, "merge");
   if (then !== undefined && output.json)
-    throw new SwarmError("USAGE", {
-      message:
-        "--then and --json exclude each other: they would print two JSON documents. Use `swarm merge --json` afterwards",
-    });
-  if (notify !== undefined && String(notify).trim() === "")
-    throw new SwarmError("INVALID_VALUE", { name: "--notify", value: "", expected: "a command" });
+    throw usageError(
+      "--then and --json exclude each other: they would print two JSON documents. Use `swarm merge --json` afterwards",
+    );
+  if (notify !== undefined && String(notify).trim() === "") throw invalidValue("--notify", "", "a command");
   return {
     until: until === undefined ? null : untilIn(String(until)),
-    ...{ thenMerge: then === "merge", notify: notify === undefined ? null : String(notify) },
+    thenMerge: then === "merge",
+    notify: notify === undefined ? null : String(notify),
   };
 }
 
@@ -35,7 +33,7 @@ function untilIn(text: string): NonNullable<UnattendedOptions["until"]> {
   const at = parseUnattendedEndTime(text, new Date());
   if (at !== null) return { at, text };
   const expected = "a time of day such as 07:00, or a duration such as 6h, at most 24h";
-  throw new SwarmError("INVALID_VALUE", { name: "--until", value: text, expected });
+  throw invalidValue("--until", text, expected);
 }
 
 const lookEveryMs = 30_000;

@@ -1,48 +1,39 @@
 import type { Finding } from "../contract/doctor.ts";
 import type { TriedEngineCandidate } from "../engine/engine.ts";
 import { formatCount } from "../text/format-count.ts";
-import { finding } from "./finding.ts";
+import { good, missing, weak } from "./finding.ts";
+
+const absent = "the socket does not exist";
 
 /** Returns the findings of `swarm doctor` about the engine, and about candidates that swarm cannot use. */
 export function checkEngineCandidates(tried: readonly TriedEngineCandidate[]): Finding[] {
   const chosen = tried.find(({ info }) => info);
   const refused = tried
-    .filter((candidate) => candidate.refused !== null && candidate.refused !== "the socket does not exist")
+    .filter((candidate) => candidate.refused !== null && candidate.refused !== absent)
     .map(({ origin, endpoint, refused: why }) =>
-      finding("engine candidate", "weak", `${origin} at ${endpoint}: ${why}`, null),
+      weak("engine candidate", `${origin} at ${endpoint}: ${why}`, null),
     );
-  if (!chosen?.info) {
-    const named = tried.filter(({ refused: why }) => why !== "the socket does not exist");
-    const places = named.map(({ origin, refused: why }) => `${origin}: ${why}`);
-    const absent = tried.length - named.length;
-    if (absent > 0)
-      places.push(
-        tried.length === 1
-          ? `${tried[0]?.origin}: the socket does not exist`
-          : `no socket exists at ${formatCount(absent, "usual path")}`,
-      );
-    return [
-      ...refused,
-      finding("engine", "missing", `no engine answers (${places.join("; ")})`, remedyFor(tried)),
-    ];
-  }
+  if (!chosen?.info) return [...refused, missingEngine(tried)];
   const { version, endpoint, storageDriver, architecture } = chosen.info;
-  return [
-    ...refused,
-    finding(
-      "engine",
-      "good",
-      `${chosen.origin} at ${endpoint}: version ${version}, ${storageDriver}, ${architecture}`,
-    ),
-  ];
+  const fact = `${chosen.origin} at ${endpoint}: version ${version}, ${storageDriver}, ${architecture}`;
+  return [...refused, good("engine", fact)];
 }
 
-/**
- * Returns advice on how to get a container engine. If the user has selected one engine, the advice is about
- * this engine, because swarm tries no other.
- */
-function remedyFor(tried: readonly TriedEngineCandidate[]): string {
+function missingEngine(tried: readonly TriedEngineCandidate[]): Finding {
   const [first] = tried;
-  if (tried.length !== 1 || !first) return "`swarm engine start`, or `swarm doctor --fix`";
-  return `Start the selected engine, or remove its selection (${first.origin}) and run \`swarm engine start\`.`;
+  const named = tried.filter(({ refused }) => refused !== absent);
+  const left = tried.length - named.length;
+  const places = named.map(({ origin, refused }) => `${origin}: ${refused}`);
+  if (left > 0)
+    places.push(
+      tried.length === 1
+        ? `${first?.origin}: ${absent}`
+        : `no socket exists at ${formatCount(left, "usual path")}`,
+    );
+  // If the user has selected one engine, the advice is about this engine, because swarm tries no other.
+  const remedy =
+    tried.length === 1
+      ? `Start the selected engine, or remove its selection (${first?.origin}) and run \`swarm engine start\`.`
+      : "`swarm engine start`, or `swarm doctor --fix`";
+  return missing("engine", `no engine answers (${places.join("; ")})`, remedy);
 }

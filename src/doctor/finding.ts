@@ -1,14 +1,22 @@
 import type { Finding } from "../contract/doctor.ts";
 import { SwarmError } from "../errors/errors.ts";
 
-/** Returns a finding of `swarm doctor`. `fix` says what the user can do; null if there is nothing to fix. */
-export function finding(
-  subject: string,
-  state: Finding["state"],
-  fact: string,
-  fix: string | null = null,
-): Finding {
-  return { subject, state, fact, fix };
+/** Returns a finding of `swarm doctor` about something that needs no change. */
+export function good(subject: string, fact: string): Finding {
+  return { subject, state: "good", fact, fix: null };
+}
+
+/**
+ * Returns a finding about something with which a swarm runs, but not as well as it could. `fix` says what the
+ * user can do; null if nothing.
+ */
+export function weak(subject: string, fact: string, fix: string | null): Finding {
+  return { subject, state: "weak", fact, fix };
+}
+
+/** Returns a finding about something without which no swarm runs. */
+export function missing(subject: string, fact: string, fix: string): Finding {
+  return { subject, state: "missing", fact, fix };
 }
 
 /**
@@ -17,7 +25,7 @@ export function finding(
  */
 export function asFinding(subject: string, state: Finding["state"] = "missing"): (error: unknown) => Finding {
   return (error) => {
-    if (error instanceof SwarmError) return finding(subject, state, error.message, error.hint ?? null);
+    if (error instanceof SwarmError) return { subject, state, fact: error.message, fix: error.hint ?? null };
     throw error;
   };
 }

@@ -9,10 +9,9 @@ export interface EgressPreset {
    */
   readonly hosts: readonly AllowedHost[];
   /**
-   * The name of the registry that agents may read through the gateway, which forwards only reading requests;
-   * null if the preset allows none.
+   * The name of the registry that agents may read through the gateway, which forwards only reading requests.
    */
-  readonly mirror: string | null;
+  readonly mirror?: string;
 }
 
 export interface ParsedAllowList {
@@ -38,23 +37,19 @@ export const egressPresets: Readonly<Record<string, EgressPreset>> = {
   pypi: {
     description: "packages of Python",
     hosts: secure("pypi.org", "files.pythonhosted.org"),
-    mirror: null,
   },
   crates: {
     description: "crates of Rust",
     hosts: secure("index.crates.io", "static.crates.io"),
-    mirror: null,
   },
   go: { description: "Go modules that proxy.golang.org already has, read only", hosts: [], mirror: "go" },
   maven: {
     description: "artifacts of Maven Central",
     hosts: secure("repo.maven.apache.org", "repo1.maven.org"),
-    mirror: null,
   },
   debian: {
     description: "Debian packages, from APT sources with https",
     hosts: secure("deb.debian.org", "security.debian.org"),
-    mirror: null,
   },
   github: {
     description: "cloning, fetching and downloading from GitHub, but no pushing",

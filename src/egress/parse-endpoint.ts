@@ -48,12 +48,12 @@ const maxUrlLength = 2_000;
  * `name=url[,header=Name:reference][,api=…][,pass=Name]`.
  */
 export function parseModelEndpoint(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, modelEndpointSyntax, { isModel: true });
+  return parseAddress(text, modelEndpointSyntax);
 }
 
 /** Parses one entry of the setting for registries: `preset=url[,header=Name:reference]`. */
 export function parsePackageRegistry(text: string): ParsedUpstream | Refusal {
-  return parseAddress(text, packageRegistrySyntax, { isModel: false });
+  return parseAddress(text, packageRegistrySyntax);
 }
 
 /**
@@ -82,11 +82,8 @@ export function parseBaseUrl(text: string): { readonly url: string } | Refusal {
   return { url: url.href.replace(/\/+$/, "") };
 }
 
-function parseAddress(
-  text: string,
-  form: string,
-  { isModel }: { readonly isModel: boolean },
-): ParsedUpstream | Refusal {
+function parseAddress(text: string, form: string): ParsedUpstream | Refusal {
+  const isModel = form === modelEndpointSyntax;
   const [, name, rest = ""] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(text) ?? [];
   // Refuse an address with a comma: the part after the comma is probably a mistyped option.
   const [address = "", ...options] = rest.split(/,(?=(?:header|api|pass)=)/);
@@ -122,8 +119,17 @@ function parseAddress(
 
 /** The names of headers that control the connection, and so cannot carry the gateway's credentials. */
 const ofConnections: ReadonlySet<string> = new Set([
-  ...["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer"],
-  ...["transfer-encoding", "upgrade", "proxy-authorization", "proxy-connection"],
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "proxy-authorization",
+  "proxy-connection",
 ]);
 
 /**
@@ -132,8 +138,16 @@ const ofConnections: ReadonlySet<string> = new Set([
  */
 const neverPassed: ReadonlySet<string> = new Set([
   ...ofConnections,
-  ...["accept-encoding", "accept-charset", "range", "if-range", "cookie"],
-  ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
+  "accept-encoding",
+  "accept-charset",
+  "range",
+  "if-range",
+  "cookie",
+  "x-http-method-override",
+  "x-http-method",
+  "x-method-override",
+  "x-original-url",
+  "x-rewrite-url",
 ]);
 
 /** Parses a header in the settings, written as `Name:reference` or `Name:Bearer reference`. */

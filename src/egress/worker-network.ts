@@ -30,21 +30,11 @@ export function needsModelApi(kind: string): boolean {
  * starts. Null for `none` and `gateway`.
  */
 export function findNetworkWarning(setting: string): string | null {
-  const network = parseWorkerNetwork(setting);
-  switch (network.kind) {
-    case "none":
-    case "gateway":
-      return null;
-    case "bridge":
-      return unfiltered("bridge", "the internet, hosts of your local network, and the other sandboxes");
-    case "named":
-      return unfiltered(
-        network.name,
-        "every host that is reachable through this network, and the other sandboxes",
-      );
-  }
-}
-
-function unfiltered(name: string, reach: string): string {
-  return `network ${name}: NOT filtered, the programs in these sandboxes can reach ${reach}; --network gateway allows only the hosts that you name`;
+  const { kind } = parseWorkerNetwork(setting);
+  if (kind === "none" || kind === "gateway") return null;
+  const reach =
+    kind === "bridge"
+      ? "the internet, hosts of your local network, and the other sandboxes"
+      : "every host that is reachable through this network, and the other sandboxes";
+  return `network ${setting}: NOT filtered, the programs in these sandboxes can reach ${reach}; --network gateway allows only the hosts that you name`;
 }

@@ -1,6 +1,7 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { readJsonObject } from "../machine/read-json-object.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import type { EngineCandidate } from "./engine.ts";
 
@@ -56,16 +57,17 @@ export async function engineCandidates({
  */
 async function currentContext(env: EnvironmentVariables, home: string): Promise<EngineCandidate | null> {
   const folder = env["DOCKER_CONFIG"] || join(home, ".docker");
-  const config = await readJson(join(folder, "config.json"));
+  // Ignore broken files: the files of the Docker CLI are only hints.
+  const config = await readJsonObject(join(folder, "config.json"));
   const name = env["DOCKER_CONTEXT"] || config["currentContext"];
   if (typeof name !== "string" || name === "default") return null;
-  const hash = createHash("sha256").update(name).digest("hex");
-  const meta = await readJson(join(folder, "contexts/meta", hash, "meta.json"));
+  const key = hash("sha256", name);
+  const meta = await readJsonObject(join(folder, "contexts/meta", key, "meta.json"));
   const endpoint = (meta["Endpoints"] as { docker?: { Host?: unknown } } | undefined)?.docker?.Host;
   const origin = `Docker context ${name}`;
   if (typeof endpoint !== "string")
-    return { origin, endpoint: `unix://${join(folder, "contexts/meta", hash)}` };
-  const certificates = join(folder, "contexts/tls", hash, "docker");
+    return { origin, endpoint: `unix://${join(folder, "contexts/meta", key)}` };
+  const certificates = join(folder, "contexts/tls", key, "docker");
   const isCertified =
     endpoint.startsWith("tcp://") && (await readdir(certificates).catch(() => [])).length > 0;
   return { origin, endpoint: isCertified ? certified(endpoint, certificates) : endpoint };
@@ -82,14 +84,4 @@ function withCertificates(host: string, env: EnvironmentVariables, home: string)
 
 function certified(host: string, folder: string): string {
   return `${host}?certificates=${encodeURIComponent(folder)}`;
-}
-
-async function readJson(file: string): Promise<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(await readFile(file, "utf8"));
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    // Ignore a broken file: the files of the Docker CLI are only hints.
-    return {};
-  }
 }

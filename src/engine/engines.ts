@@ -1,7 +1,6 @@
 import { isError, SwarmError } from "../errors/errors.ts";
 import { once } from "../text/once.ts";
 import type { ContainerEngine, EngineCandidate, TriedEngineCandidate } from "./engine.ts";
-import { findEngine, tryEngineCandidates } from "./find-engine.ts";
 import type { PrivateEngine } from "./private-engine.ts";
 import type { ProbeCache } from "./probe-cache.ts";
 
@@ -67,7 +66,27 @@ export function openEngines(deps: EnginesDeps): Engines {
   const candidatesFor = async (chosen: string | null): Promise<EngineCandidate[]> =>
     deps.listCandidates({ chosen, privateEndpoint: (await (await deps.privateEngine()).status()).endpoint });
   const candidates = once(async () => candidatesFor(await deps.chosen()));
-  const first = async (): Promise<ContainerEngine> => (await findEngine({ candidates, at })).engine;
+  const tryCandidate = async (
+    candidate: EngineCandidate,
+    signal?: AbortSignal,
+  ): Promise<TriedEngineCandidate> => {
+    try {
+      return { ...candidate, refused: null, info: await (await at(candidate.endpoint)).info(signal) };
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof SwarmError)) throw error;
+      return { ...candidate, refused: reasonOf(error, candidate.endpoint), info: null };
+    }
+  };
+  const first = async (): Promise<ContainerEngine> => {
+    const tried: string[] = [];
+    for (const candidate of await candidates()) {
+      const { origin, endpoint, refused } = await tryCandidate(candidate);
+      if (refused === null) return at(endpoint);
+      tried.push(`${origin} at ${endpoint}: ${refused}`);
+    }
+    throw new SwarmError("ENGINE_UNREACHABLE", { tried });
+  };
 
   return {
     first,
@@ -78,8 +97,12 @@ export function openEngines(deps: EnginesDeps): Engines {
     probes: deps.probes,
 
     async tryAll(signal) {
-      const chosen = await deps.chosen().catch(nullIfExpected);
-      return tryEngineCandidates({ candidates: () => candidatesFor(chosen), at }, signal);
+      const chosen = await deps.chosen().catch((error: unknown) => {
+        if (error instanceof SwarmError) return null;
+        throw error;
+      });
+      const listed = await candidatesFor(chosen);
+      return Promise.all(listed.map((candidate) => tryCandidate(candidate, signal)));
     },
 
     async recorded(endpoint) {
@@ -100,7 +123,14 @@ export function openEngines(deps: EnginesDeps): Engines {
   };
 }
 
-function nullIfExpected(error: unknown): null {
-  if (error instanceof SwarmError) return null;
-  throw error;
+/** Returns in a few words why no engine answers at an endpoint. */
+function reasonOf(error: SwarmError, endpoint: string): string {
+  const reason = isError(error, "ENGINE_UNREACHABLE")
+    ? (error.details.tried[0] ?? error.message)
+    : error.message;
+  const text = reason.replace(`${endpoint}: `, "");
+  if (/ENOENT/.test(text) && !endpoint.startsWith("tcp://")) return "the socket does not exist";
+  if (/EACCES|EPERM/.test(text)) return "swarm has no permission to use the socket";
+  if (/ECONNREFUSED/.test(text)) return "the connection was refused";
+  return text;
 }

@@ -24,7 +24,7 @@ export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
     this.name = "SwarmError";
     this.code = code;
     this.exitCode = exitCode;
-    this.hint = hint?.(facts);
+    this.hint = typeof hint === "function" ? hint(facts) : hint;
     this.details = facts;
   }
 
@@ -38,7 +38,27 @@ export class SwarmError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** Returns the error for a command line that swarm cannot run. */
+export function usageError(message: string): SwarmError<"USAGE"> {
+  return new SwarmError("USAGE", { message });
+}
+
+/** Returns the error for a flag, argument or variable with a wrong value. */
+export function invalidValue(name: string, value: unknown, expected: string): SwarmError<"INVALID_VALUE"> {
+  return new SwarmError("INVALID_VALUE", { name, value: String(value), expected });
+}
+
 /** Returns whether a thrown value is the expected error with this code. */
 export function isError<Code extends ErrorCode>(thrown: unknown, code: Code): thrown is SwarmError<Code> {
   return thrown instanceof SwarmError && thrown.code === code;
+}
+
+/** Throws every value that is no expected error again: such a value shows a bug in swarm. */
+export function requireExpected(thrown: unknown): asserts thrown is SwarmError {
+  if (!(thrown instanceof SwarmError)) throw thrown;
+}
+
+/** Returns the message of a thrown value. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

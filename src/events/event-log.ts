@@ -2,9 +2,23 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { EventLog, EventToLog } from "./event-log-port.ts";
-import { eventLogFileNames, eventReader } from "./event-reader.ts";
-import { eventLine } from "./rules/event-line.ts";
+import { ifMissing, ifSystemError } from "../errors/system-errors.ts";
+import { lineEndsIn } from "../wire/line-splitter.ts";
+import { eventLogFileNames } from "./event-reader.ts";
+import { type EventToLog, eventLine } from "./rules/event-line.ts";
+
+/**
+ * The log `.aimi/events.ndjson` with the events of one worktree's swarms. Disposing flushes and closes the
+ * file.
+ */
+export interface EventLog extends AsyncDisposable {
+  /**
+   * Queues an event for writing to the log file, in the order of the calls. Returns at once and never throws.
+   */
+  add(event: EventToLog): void;
+  /** Resolves when every queued event has been written to the log file or has failed to be written. */
+  flush(): Promise<void>;
+}
 
 export interface EventLogOptions {
   /**
@@ -52,12 +66,10 @@ export function eventLog({
   onFailure = () => {},
   maxFileBytes = usualFileBytes,
 }: EventLogOptions): EventLog {
-  const files = eventLogFileNames.map((name) => join(folder, name));
-  const [file = "", ...older] = files;
+  const files = rotatedFiles(folder, maxFileBytes);
   const waiting: string[] = [];
   let lost = 0;
   let writing: Promise<void> | null = null;
-  let opened: Opened | null = null;
   let isFailing = false;
   let isClosed = false;
 
@@ -71,7 +83,7 @@ export function eventLog({
       while (waiting.length > 0) await writeBatch();
       isFailing = false;
     } catch (error) {
-      await close();
+      await files.close();
       if (!isFailing) onFailure(error);
       isFailing = true;
     }
@@ -89,43 +101,15 @@ export function eventLog({
     const bytes = Buffer.from(batch.join(""));
     let done = 0;
     try {
-      const target = await openFor(bytes.length);
+      const target = await files.openFor(bytes.length);
       if (target.isTorn) await append(target, Buffer.from("\n"));
       target.isTorn = false;
       while (done < bytes.length) done += await append(target, bytes.subarray(done));
     } finally {
       // Queue the lines again that are not complete in the file. A partly written line remains there as an
       // incomplete one.
-      waiting.unshift(...batch.slice(countLines(bytes.subarray(0, done))));
+      waiting.unshift(...batch.slice([...lineEndsIn(bytes.subarray(0, done))].length));
     }
-  }
-
-  async function append(target: Opened, bytes: Uint8Array): Promise<number> {
-    const { bytesWritten } = await target.handle.write(bytes);
-    target.size += bytesWritten;
-    return bytesWritten;
-  }
-
-  /**
-   * Returns the open log file, after a rotation if `bytes` more bytes would exceed the maximum size. Opens
-   * the log file again if another program has replaced or removed it.
-   */
-  async function openFor(bytes: number): Promise<Opened> {
-    if (opened && (await identityAt(file)) !== opened.identity) await close();
-    opened ??= await openFile(folder, file);
-    if (opened.size > 0 && opened.size + bytes > maxFileBytes) {
-      await close();
-      for (const [index, target] of [...older.entries()].reverse())
-        await rename(files[index] ?? "", target).catch(forgiveMissing);
-      opened = await openFile(folder, file);
-    }
-    return opened;
-  }
-
-  async function close(): Promise<void> {
-    const closing = opened;
-    opened = null;
-    await closing?.handle.close().catch(() => undefined);
   }
 
   const flush = async (): Promise<void> => {
@@ -134,8 +118,6 @@ export function eventLog({
   };
 
   return {
-    ...eventReader(folder),
-
     add(event) {
       if (isClosed) return;
       waiting.push(lineOf(event));
@@ -149,16 +131,52 @@ export function eventLog({
     async [Symbol.asyncDispose]() {
       isClosed = true;
       await flush();
-      await close();
+      await files.close();
     },
   };
 }
 
+/** Gives access to the log file that is written now, which becomes an older log file when it is full. */
+function rotatedFiles(folder: string, maxFileBytes: number) {
+  const files = eventLogFileNames.map((name) => join(folder, name));
+  const [file = "", ...older] = files;
+  let opened: Opened | null = null;
+
+  const close = async (): Promise<void> => {
+    const closing = opened;
+    opened = null;
+    await closing?.handle.close().catch(() => undefined);
+  };
+
+  return {
+    close,
+    /**
+     * Returns the open log file, after a rotation if `bytes` more bytes would exceed the maximum size. Opens
+     * the log file again if another program has replaced or removed it.
+     */
+    async openFor(bytes: number): Promise<Opened> {
+      if (opened && (await identityAt(file)) !== opened.identity) await close();
+      opened ??= await openFile(folder, file);
+      if (opened.size > 0 && opened.size + bytes > maxFileBytes) {
+        await close();
+        for (const [index, target] of [...older.entries()].reverse())
+          await rename(files[index] ?? "", target).catch(ifMissing(undefined));
+        opened = await openFile(folder, file);
+      }
+      return opened;
+    },
+  };
+}
+
+async function append(target: Opened, bytes: Uint8Array): Promise<number> {
+  const { bytesWritten } = await target.handle.write(bytes);
+  target.size += bytesWritten;
+  return bytesWritten;
+}
+
 /** Opens the log file. Fails if the path is a symbolic link, and does not block if it is a FIFO. */
 async function openFile(folder: string, file: string): Promise<Opened> {
-  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
+  await mkdir(folder).catch(ifSystemError(undefined, "EEXIST"));
   await using undo = new AsyncDisposableStack();
   const handle = undo.use(await open(file, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644));
   const stats = await handle.stat();
@@ -179,14 +197,4 @@ async function identityAt(file: string): Promise<string | null> {
     ({ dev, ino }) => `${dev} ${ino}`,
     () => null,
   );
-}
-
-function countLines(bytes: Uint8Array): number {
-  let count = 0;
-  for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak, at + 1)) count += 1;
-  return count;
-}
-
-function forgiveMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }

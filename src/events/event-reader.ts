@@ -1,9 +1,18 @@
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import { watchState } from "../state/watch-state.ts";
+import type { KeptEvent } from "../contract/event.ts";
+import { watchFolderForChanges } from "../wire/follow-json-lines.ts";
 import { LineSplitter } from "../wire/line-splitter.ts";
 import { openRegularFile } from "../wire/open-regular-file.ts";
-import type { EventReader, KeptEvent } from "./event-log-port.ts";
+import { parseJsonLine } from "../wire/text-lines.ts";
+
+/** Reads the event log, even while another process writes to it. */
+export interface EventReader {
+  /** Yields all events in the log, oldest first. */
+  read(): AsyncIterable<KeptEvent>;
+  /** Yields all events in the log, then each new event that the owner writes, until the signal aborts. */
+  follow(signal: AbortSignal): AsyncIterable<KeptEvent>;
+}
 
 /**
  * The names of the event log's files, the newest first. A rotation removes the oldest file, and renames each
@@ -30,21 +39,11 @@ export function eventReader(folder: string): EventReader {
     },
 
     async *follow(signal) {
-      const stop = new AbortController();
-      const until = AbortSignal.any([signal, stop.signal]);
-      let changed = Promise.withResolvers<void>();
-      const ring = (): void => changed.resolve();
-      until.addEventListener("abort", ring, { once: true });
-      watchState(join(folder, eventLogFileNames[0] ?? ""), ring, until);
+      using changes = watchFolderForChanges(folder, { everyMs: 1_000 }, signal);
       await using files = new OpenFiles(folder);
-      try {
-        while (!until.aborted) {
-          yield* files.news();
-          await changed.promise;
-          changed = Promise.withResolvers();
-        }
-      } finally {
-        stop.abort();
+      while (!signal.aborted) {
+        yield* files.news();
+        await changes.wait();
       }
     },
   };
@@ -115,19 +114,10 @@ class OpenFiles implements AsyncDisposable {
       if (bytesRead === 0) return;
       file.position += bytesRead;
       for (const line of file.cutter.split(this.#chunk.subarray(0, bytesRead))) {
-        const event = line === null ? null : parseEvent(line);
-        if (event !== null) yield event;
+        if (line === null) continue;
+        for (const value of parseJsonLine(Buffer.from(line).toString())) if (isEvent(value)) yield value;
       }
     }
-  }
-}
-
-function parseEvent(line: Uint8Array): KeptEvent | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(line).toString());
-    return isEvent(value) ? value : null;
-  } catch {
-    return null;
   }
 }
 

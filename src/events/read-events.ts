@@ -3,7 +3,7 @@ import type { KeptEvent } from "../contract/event.ts";
 import { resolveSwarmFile } from "../machine/path-containment.ts";
 import type { Project } from "../project/project.ts";
 import { findSwarmState, type StateAccess } from "../state/find-state.ts";
-import { nullIfStateInvalid } from "../state/state-store-port.ts";
+import { nullIfStateInvalid } from "../state/parse-state.ts";
 import { eventReader } from "./event-reader.ts";
 import { createEventFilter, type EventSelection } from "./rules/event-filter.ts";
 

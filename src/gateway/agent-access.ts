@@ -5,10 +5,14 @@ import { needsModelApi, parseWorkerNetwork } from "../egress/worker-network.ts";
 import type { ContainerNetwork } from "../engine/containers.ts";
 import type { Networks } from "../engine/networks.ts";
 import { SwarmError } from "../errors/errors.ts";
+import type { Project } from "../project/project.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
+import { settingsOfSwarm } from "../swarm/worker/swarm-settings.ts";
+import { openTaskRequestStore } from "../swarm/worker/task-request-store.ts";
 import type { WorkerChannel } from "../swarm/worker/worker-channel-port.ts";
+import { readAcceptedTask } from "../tasks/load-tasks.ts";
 import { agentOfTask, type LoadedTask } from "../tasks/rules/plan.ts";
 import { workerSlug } from "../text/slugs.ts";
 
@@ -48,7 +52,7 @@ export interface AgentAccess {
    * Returns lines for the user about the network access and credentials that the agents get. The lines
    * contain the names of environment variables, but never their values.
    */
-  describe(due: readonly AgentToRun[]): string[];
+  describe(due: readonly AgentToRun[]): readonly string[];
   /** Returns the keys of the agent packages that the base image must contain for the given agents. */
   inImage(due: readonly AgentToRun[]): string[];
   /**
@@ -63,11 +67,30 @@ export interface AgentAccess {
   credentials(request: TaskRequestPayload): Readonly<Record<string, string>> | null;
 }
 
+/**
+ * Returns how the agents reach their models under these settings. If `settings` is null, uses the settings of
+ * a new swarm.
+ */
+export async function modelAccess(
+  project: Pick<Project, "host" | "repository" | "settings" | "tasks">,
+  settings: AgentAccessDeps["settings"] | null,
+): Promise<AgentAccess> {
+  const { gitFolder } = await project.repository();
+  return agentAccess({
+    settings: settings ?? (await settingsOfSwarm(project, null)),
+    env: project.host.env,
+    requestsOf: (swarmId) => openTaskRequestStore(gitFolder, swarmId),
+    loadTask: async (path) => readAcceptedTask(await project.tasks.folder(), path),
+  });
+}
+
 export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccessDeps): AgentAccess {
   return {
     async findAgentsToStart(works, state, retried) {
       const due: AgentToRun[] = works.map(({ task }) => ({
-        ...{ file: task.path, agent: agentOfTask(task, settings), allow: allowIn(task) },
+        file: task.path,
+        agent: agentOfTask(task, settings),
+        allow: allowIn(task),
       }));
       for (const record of state?.containers ?? []) {
         const { taskFilePath: file, containerName, status, attempt } = record;
@@ -95,13 +118,11 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
       }
     },
 
-    describe: (due) => [
-      ...createAgentAccessReport(
-        due.map(({ agent }) => agent),
-        due.flatMap(({ allow }) => allow),
-        ...([settings, env] as const),
-      ).lines,
-    ],
+    describe(due) {
+      const agents = due.map(({ agent }) => agent);
+      const allowed = due.flatMap(({ allow }) => allow);
+      return createAgentAccessReport(agents, allowed, settings, env).lines;
+    },
 
     inImage: (due) => [...new Set(due.flatMap(({ agent }) => findAgentPackageKey(agent) ?? []))],
 
@@ -113,7 +134,8 @@ export function agentAccess({ settings, env, requestsOf, loadTask }: AgentAccess
       if (names.includes(network.name)) return network;
       const others = names.filter((name) => name !== "bridge").sort();
       throw new SwarmError("INVALID_VALUE", {
-        ...{ name: "network", value: network.name },
+        name: "network",
+        value: network.name,
         expected: ["gateway", "none", "bridge", ...others].join(", "),
       });
     },

@@ -2,22 +2,21 @@ import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { GatewayMessage } from "../contract/gateway.ts";
 import type { ContainerExecution, Containers } from "../engine/containers.ts";
-import { SwarmError } from "../errors/errors.ts";
-import type { ClockAndRandom } from "../protocol/clock-and-random.ts";
+import { messageOf, requireExpected } from "../errors/errors.ts";
+import { systemClockAndRandom } from "../protocol/clock-and-random.ts";
+import { findGatewayMessageProblem } from "../schema/find-gateway-problem.ts";
 import { backoffMs } from "../text/backoff.ts";
 import { BoundedText } from "../text/bounded-text.ts";
 import { sanitizeLines, sanitizeText } from "../text/sanitize-text.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
 import { readMessages } from "../wire/read-messages.ts";
+import { AdmissionWaiters } from "./admission-waiters.ts";
 import type { GatewayConnection, GatewayListener } from "./gateway-connection.ts";
 
-export interface GatewayConnectionDeps {
+export interface GatewayToConnect {
   readonly containers: Pick<Containers, "exec">;
-  readonly timing: ClockAndRandom;
-  /**
-   * Returns the first problem of a JSON value that the gateway sent, or null if the value is a valid message.
-   */
-  readonly findProblem: (value: unknown) => string | null;
+  /** The name of the gateway's container. */
+  readonly container: string;
   /** The path of the file with the host's copy of the gateway's journal. */
   readonly journalFile: string;
 }
@@ -34,29 +33,27 @@ const diagnosticCharacters = 2_000;
  * Passes each entry of the gateway's journal to the listener once.
  */
 export function connectToGateway(
-  deps: GatewayConnectionDeps,
-  container: string,
+  gateway: GatewayToConnect,
   listener: GatewayListener,
   signal: AbortSignal,
 ): GatewayConnection {
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);
+  const waiters = new AdmissionWaiters(until);
   let execution: ContainerExecution | null = null;
   let journal: DurableLines | null = null;
-  let waiting: Waiting[] = [];
-  // Counts for the present connection: how many admissions the host sent, and how many of them the gateway
-  // answered.
-  let sent = 0;
-  let answered = 0;
   let hasGreeted = false;
   const held = hold().catch((error: unknown) => {
-    for (const { reject } of waiting) reject(error);
-    waiting = [];
-    if (!until.aborted) listener.onLost(error instanceof Error ? error.message : String(error));
+    waiters.fail(error);
+    if (!until.aborted) listener.onLost(messageOf(error));
   });
 
   return {
-    sendAdmission: synchronized,
+    sendAdmission(within) {
+      const answered = waiters.add(within);
+      void send();
+      return answered;
+    },
     async [Symbol.asyncDispose]() {
       closed.abort(new Error("The owner closed the connection to the gateway"));
       await execution?.[Symbol.asyncDispose]();
@@ -65,140 +62,104 @@ export function connectToGateway(
     },
   };
 
-  /**
-   * Sends the gateway the list of admitted workers. Resolves after the host has read all journal entries that
-   * the gateway had written before its answer.
-   */
-  function synchronized(within: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (until.aborted) return reject(until.reason);
-      const waiter: Waiting = { turn: 0, target: null, resolve, reject };
-      waiting.push(waiter);
-      const giveUp = (): void => {
-        waiting = waiting.filter((each) => each !== waiter);
-        reject(within.aborted ? within.reason : until.reason);
-      };
-      for (const each of [within, until]) each.addEventListener("abort", giveUp, { once: true });
-      void send();
-    });
-  }
-
-  /**
-   * Sends the gateway the current list of admitted workers. The gateway's answer serves all callers whose
-   * list has not been sent yet.
-   */
+  /** Sends the gateway the current list of admitted workers. */
   async function send(): Promise<void> {
-    if (execution === null) return;
-    sent += 1;
-    for (const waiter of waiting) if (waiter.turn === 0) waiter.turn = sent;
+    if (execution === null || until.aborted) return;
+    waiters.sent();
     const line = `${JSON.stringify({ type: "admission", payload: listener.admission() })}\n`;
     // Ignore a failed write: the host then opens a new connection, and sends the admission on that one.
     await execution.write(Buffer.from(line)).catch(() => {});
   }
 
   async function hold(): Promise<void> {
-    await mkdir(dirname(deps.journalFile), { recursive: true });
-    journal = await openDurableLines(deps.journalFile);
+    await mkdir(dirname(gateway.journalFile), { recursive: true });
+    journal = await openDurableLines(gateway.journalFile);
     for (let failures = 0; !until.aborted; failures += 1) {
       hasGreeted = false;
-      let why = "the connection to the gateway ended";
+      let why: string;
       try {
         await listener.ensureRunning(until);
-        why = await converse();
+        why = await converse(gateway, journal.count, take, until);
       } catch (error) {
         if (until.aborted) return;
-        if (!(error instanceof SwarmError)) throw error;
+        requireExpected(error);
         why = error.message;
+      } finally {
+        execution = null;
+        waiters.disconnected();
       }
       if (until.aborted) return;
       // A connection that was established before it broke restarts the backoff.
       if (hasGreeted) failures = 0;
       listener.onLost(sanitizeText(why, 500));
-      await deps.timing.wait(backoffMs(failures + 1, deps.timing.random()), until).catch(() => {});
+      await systemClockAndRandom.wait(backoffMs(failures + 1, Math.random()), until).catch(() => {});
     }
   }
 
-  async function converse(): Promise<string> {
-    const diagnostics = new BoundedText(diagnosticCharacters);
-    const from = String(journal?.count ?? 0);
-    await using joined = await deps.containers.exec(
-      container,
-      { command: ["/opt/aimi/gateway", "admit", "--from", from], input: true, user: "1000:1000" },
-      until,
-    );
-    try {
-      for await (const group of readMessages(onlyOutput(joined, diagnostics), limits)) {
-        for (const line of group) {
-          const problem = line.kind === "violation" ? line.reason : deps.findProblem(line.value);
-          if (problem !== null || line.kind === "violation") return diagnostics.finish().text || `${problem}`;
-          const message = line.value as GatewayMessage;
-          if (message.type === "hello" && !hasGreeted) {
-            hasGreeted = true;
-            if (!(await isSameJournal(message.lastSeq))) return "the gateway's journal was replaced";
-            listener.onHello(message);
-            execution = joined;
-            await send();
-          } else await take(message);
-        }
+  /** Takes a message of the gateway. Returns why the connection must end, or null. */
+  async function take(message: GatewayMessage, joined: ContainerExecution): Promise<string | null> {
+    if (message.type === "hello" && !hasGreeted) {
+      hasGreeted = true;
+      // If the gateway's journal is shorter than the host's copy, the gateway's volume was lost, and the host
+      // deletes the copy.
+      if (journal !== null && journal.count > message.lastSeq) {
+        journal = await replaceJournal(gateway.journalFile, journal);
+        return "the gateway's journal was replaced";
       }
-    } finally {
-      execution = null;
-      sent = 0;
-      answered = 0;
-      for (const waiter of waiting) Object.assign(waiter, { turn: 0, target: null });
+      listener.onHello(message);
+      execution = joined;
+      await send();
+      return null;
     }
-    return sanitizeLines(diagnostics.finish().text).trim() || "the connection to the gateway ended";
-  }
-
-  /**
-   * Returns whether the host's copy can still belong to the gateway's journal. If the gateway's journal is
-   * shorter than the copy, the gateway's volume was lost, and the host deletes the copy.
-   */
-  async function isSameJournal(lastSeq: number): Promise<boolean> {
-    if (journal === null || journal.count <= lastSeq) return true;
-    await journal[Symbol.asyncDispose]();
-    await rm(deps.journalFile, { force: true });
-    journal = await openDurableLines(deps.journalFile);
-    return false;
-  }
-
-  async function take(message: GatewayMessage): Promise<void> {
     switch (message.type) {
       case "admission":
-        return;
+        break;
       case "login":
-        return listener.onLogin(message);
+        listener.onLogin(message);
+        break;
       case "hello":
         listener.onHello(message);
-        answered += 1;
-        for (const waiter of waiting)
-          if (waiter.turn > 0 && waiter.turn <= answered) waiter.target ??= message.lastSeq;
+        waiters.answered(message.lastSeq);
         break;
       default:
-        if (message.seq <= (journal?.count ?? 0)) return;
+        if (journal === null || message.seq <= journal.count) break;
         listener.onEntry(message);
-        await journal?.add(JSON.stringify(message));
+        await journal.add(JSON.stringify(message));
     }
-    const reached = journal?.count ?? 0;
-    const done = waiting.filter(({ target }) => target !== null && target <= reached);
-    waiting = waiting.filter((waiter) => !done.includes(waiter));
-    for (const { resolve } of done) resolve();
+    waiters.read(journal?.count ?? 0);
+    return null;
   }
 }
 
-interface Waiting {
-  /**
-   * The number of the sent list of admitted workers whose answer this caller awaits, or 0 if that list is not
-   * sent yet.
-   */
-  turn: number;
-  /**
-   * The sequence number of the gateway's journal entry up to which the host must read, or null until the
-   * gateway has answered.
-   */
-  target: number | null;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+async function replaceJournal(file: string, journal: DurableLines): Promise<DurableLines> {
+  await journal[Symbol.asyncDispose]();
+  await rm(file, { force: true });
+  return openDurableLines(file);
+}
+
+/**
+ * Connects to the gateway once, and passes on its messages, with the entries of its journal after `from`.
+ * Returns why the connection ended.
+ */
+async function converse(
+  { containers, container }: GatewayToConnect,
+  from: number,
+  onMessage: (message: GatewayMessage, execution: ContainerExecution) => Promise<string | null>,
+  signal: AbortSignal,
+): Promise<string> {
+  const diagnostics = new BoundedText(diagnosticCharacters);
+  const command = ["/opt/aimi/gateway", "admit", "--from", String(from)];
+  const spec = { command, input: true, user: "1000:1000" } as const;
+  await using execution = await containers.exec(container, spec, signal);
+  for await (const group of readMessages(onlyOutput(execution, diagnostics), limits)) {
+    for (const line of group) {
+      const problem = line.kind === "violation" ? line.reason : findGatewayMessageProblem(line.value);
+      if (problem !== null || line.kind === "violation") return diagnostics.finish().text || `${problem}`;
+      const end = await onMessage(line.value as GatewayMessage, execution);
+      if (end !== null) return end;
+    }
+  }
+  return sanitizeLines(diagnostics.finish().text).trim() || "the connection to the gateway ended";
 }
 
 async function* onlyOutput(

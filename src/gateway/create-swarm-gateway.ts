@@ -1,26 +1,22 @@
-import { createHash, createHmac, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { nonSecretVariablesOf } from "../agents/agent-credentials.ts";
 import { gatewayEnvironment } from "../agents/gateway-environment.ts";
-import { nonSecretVariablesOf, planEndpoints } from "../agents/model-endpoints.ts";
+import { planEndpoints } from "../agents/model-endpoints.ts";
 import { parseAllowList } from "../egress/allow-list.ts";
 import { defaultSubnets, isSubnetRange } from "../egress/worker-subnets.ts";
-import { baseImage } from "../engine/rules/base-image.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import type { Project } from "../project/project.ts";
-import { systemClockAndRandom } from "../protocol/clock-and-random.ts";
-import { findGatewayMessageProblem } from "../schema/find-gateway-problem.ts";
+import type { Settings } from "../settings/rules/settings.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
-import type { StateStore } from "../state/state-store-port.ts";
-import { pauseWorkerForRateLimit } from "../swarm/worker/pause-for-rate-limit.ts";
 import { openTaskRequestStore, type TaskRequestStore } from "../swarm/worker/task-request-store.ts";
 import { agentOfTask } from "../tasks/rules/plan.ts";
 import { workerSlug } from "../text/slugs.ts";
 import { withDefaultPrices } from "../usage/model-prices.ts";
 import { connectToGateway } from "./connect-to-gateway.ts";
-import type { WorkerToAdmit } from "./gateway-deps.ts";
-import { readLocalRoutes } from "./parse-routes.ts";
+import type { GatewayPolicy, WorkerToAdmit } from "./gateway-deps.ts";
 import { createGatewaySecrets } from "./read-gateway-secrets.ts";
+import { gatewayNames } from "./rules/gateway-names.ts";
 import { type SwarmGateway, superviseGateway } from "./supervise-gateway.ts";
 import type { NetworkOwner, SwarmOnNetwork } from "./swarm-on-network.ts";
 
@@ -29,43 +25,43 @@ import type { NetworkOwner, SwarmOnNetwork } from "./swarm-on-network.ts";
  * worker needs it.
  */
 export async function createSwarmGateway(
-  project: Pick<Project, "host" | "repository" | "state">,
+  project: Pick<Project, "host" | "repository">,
   { state, engine, runtime, runtimes, settings }: SwarmOnNetwork,
-  { change, update, emit, signal, onStep, recall }: NetworkOwner,
+  owner: NetworkOwner,
 ): Promise<SwarmGateway> {
   const { env, clock } = project.host;
+  const { swarmId } = state;
   const { root, gitFolder, worktree } = await project.repository();
   const { containers, networks, volumes } = await engine.open();
-  const store = await project.state.store();
-  const files = openTaskRequestStore(gitFolder, state.swarmId);
-  const connection = {
-    containers,
-    timing: systemClockAndRandom,
-    findProblem: findGatewayMessageProblem,
-    journalFile: join(root, ".aimi", "swarms", state.swarmId, "gateway.ndjson"),
-  };
-  const read = () => store.read();
+  const files = openTaskRequestStore(gitFolder, swarmId);
+  const swarm = { swarmId, projectId: state.project.id, worktree };
+  const { container } = gatewayNames(swarm);
+  const journalFile = join(root, ".aimi", "swarms", swarmId, "gateway.ndjson");
   return superviseGateway({
-    ...createGatewaySecrets(project, settings, onStep),
-    swarmId: state.swarmId,
-    projectId: state.project.id,
-    worktree,
-    containers,
-    networks,
-    volumes,
-    image: () => baseImage,
-    runtime,
-    // The gateway uses a runtime of its own: the owner adds networks to the running container, and not every
-    // runtime supports that.
-    ownRuntime: runtimes.includes("runc") ? "runc" : "crun",
-    routes: readLocalRoutes,
-    connect: (container, listener, ending) => connectToGateway(connection, container, listener, ending),
+    swarm,
+    store: owner.store,
+    sandboxes: {
+      containers,
+      networks,
+      volumes,
+      runtime,
+      // The gateway uses a runtime of its own: the owner adds networks to the running container, and not every
+      // runtime supports that.
+      ownRuntime: runtimes.includes("runc") ? "runc" : "crun",
+      subnetRange: subnetRange(env),
+    },
+    policy: gatewayPolicy(settings, env),
+    secrets: createGatewaySecrets(project, settings, owner.onStep),
+    connect: (listener) => connectToGateway({ containers, container, journalFile }, listener, owner.signal),
     record: { find: () => files.findGateway(), keep: (note) => files.storeGateway(note) },
-    workersAtWork: () => findWorkersAtWork(store, recall, files),
-    newSecret: () => randomBytes(32).toString("base64url"),
-    sign: (secret, text) => createHmac("sha256", secret).update(text).digest("base64url"),
-    hash: (text) => createHash("sha256").update(text).digest("hex"),
-    planEndpoints: (agents) => planEndpoints(agents, settings, env).endpoints,
+    workersAtWork: () => findWorkersAtWork(owner, files),
+    events: owner,
+    time: { clock, signal: owner.signal },
+  });
+}
+
+function gatewayPolicy(settings: Settings, env: EnvironmentVariables): GatewayPolicy {
+  return {
     prices: withDefaultPrices(settings.prices),
     budget: { usd: settings.swarmBudgetUsd, tokens: settings.swarmBudgetTokens },
     rightsOf({ taskFile: { metadata } }) {
@@ -78,16 +74,8 @@ export async function createSwarmGateway(
       ...nonSecretVariablesOf(agent, env),
       ...gatewayEnvironment(agent, access),
     }),
-    pause: (name, until) =>
-      pauseWorkerForRateLimit({ containers, read, change, emit, clock, signal }, name, until),
-    range: subnetRange(env),
-    read,
-    change,
-    update,
-    emit,
-    clock,
-    signal,
-  });
+    planEndpoints: (agents) => planEndpoints(agents, settings, env).endpoints,
+  };
 }
 
 /**
@@ -95,8 +83,7 @@ export async function createSwarmGateway(
  * task request that swarm wrote for its adapter.
  */
 async function findWorkersAtWork(
-  store: Pick<StateStore, "read">,
-  recall: NetworkOwner["recall"],
+  { store, recall }: NetworkOwner,
   { findRequest }: Pick<TaskRequestStore, "findRequest">,
 ): Promise<WorkerToAdmit[]> {
   const found: WorkerToAdmit[] = [];

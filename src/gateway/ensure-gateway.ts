@@ -1,5 +1,6 @@
 import { labels } from "../engine/engine.ts";
-import { SwarmError } from "../errors/errors.ts";
+import { baseImage } from "../engine/rules/base-image.ts";
+import { isError } from "../errors/errors.ts";
 import { gatewayContainerSpec, gatewayProbeContainerSpec } from "./gateway-container.ts";
 import type { GatewayDeps, GatewayTransport } from "./gateway-deps.ts";
 import { gatewayNames } from "./rules/gateway-names.ts";
@@ -9,7 +10,7 @@ export function gatewayLabels({
   projectId,
   worktree,
   swarmId,
-}: Pick<GatewayDeps, "projectId" | "worktree" | "swarmId">): Record<string, string> {
+}: GatewayDeps["swarm"]): Record<string, string> {
   return {
     [labels.sandbox]: "true",
     [labels.project]: projectId,
@@ -23,27 +24,31 @@ export function gatewayLabels({
  * Ensures that the gateway's container runs: starts the existing container, or creates a new one, which
  * reuses the existing volumes.
  */
-export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Promise<void> {
-  const { containers, volumes } = deps;
-  const names = gatewayNames(deps);
-  const facts = await containers.inspect(names.container, undefined, signal);
+export async function ensureGateway(
+  { swarm, sandboxes, events }: GatewayDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { containers, volumes, ownRuntime } = sandboxes;
+  const { container, journalVolume, socketVolume } = gatewayNames(swarm);
+  const facts = await containers.inspect(container, undefined, signal);
   if (facts?.state === "running") return;
   if (facts?.state === "paused") return containers.unpause(facts.id, signal);
-  const marks = gatewayLabels(deps);
+  const marks = gatewayLabels(swarm);
   let id = facts?.id ?? null;
   if (id === null) {
-    for (const volume of [names.journalVolume, names.socketVolume])
-      await volumes.create(volume, marks, signal);
-    ({ id } = await containers.create(
-      gatewayContainerSpec({
-        ...{ name: names.container, labels: marks, image: deps.image(), runtime: deps.ownRuntime },
-        ...{ volume: names.journalVolume, socketVolume: names.socketVolume },
-      }),
-      signal,
-    ));
+    for (const volume of [journalVolume, socketVolume]) await volumes.create(volume, marks, signal);
+    const spec = gatewayContainerSpec({
+      name: container,
+      labels: marks,
+      image: baseImage,
+      runtime: ownRuntime,
+      volume: journalVolume,
+      socketVolume,
+    });
+    ({ id } = await containers.create(spec, signal));
   }
   await containers.start(id, signal);
-  deps.emit({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
+  events.emit({ event: "gateway", status: facts === null ? "started" : "restarted", containerId: id });
 }
 
 /**
@@ -51,25 +56,22 @@ export async function ensureGateway(deps: GatewayDeps, signal: AbortSignal): Pro
  * the workers' runtime, because some runtimes do not support it.
  */
 export async function probeGatewayTransport(
-  deps: GatewayDeps,
+  { swarm, sandboxes: { containers, runtime } }: GatewayDeps,
   signal: AbortSignal,
 ): Promise<GatewayTransport> {
-  const { containers, image, runtime } = deps;
-  const { container, socketVolume } = gatewayNames(deps);
+  const { container, socketVolume } = gatewayNames(swarm);
   const name = container.replace(/\.gateway$/, ".knock");
+  const spec = gatewayProbeContainerSpec({
+    name,
+    labels: gatewayLabels(swarm),
+    image: baseImage,
+    runtime,
+    socketVolume,
+  });
   try {
     // Removes the probe container of a killed owner, which would only repeat its old result.
     await containers.remove(name, signal);
-    const { id } = await containers.create(
-      gatewayProbeContainerSpec({
-        name,
-        labels: gatewayLabels(deps),
-        image: image(),
-        runtime,
-        socketVolume,
-      }),
-      signal,
-    );
+    const { id } = await containers.create(spec, signal);
     await containers.start(id, signal);
     let output = "";
     for await (const { bytes, stream } of containers.logs(id, { follow: true }, signal))
@@ -77,7 +79,7 @@ export async function probeGatewayTransport(
     return output.trim() === "open" ? "socket" : "network";
   } catch (error) {
     // If the probe cannot start with the workers' runtime, that runtime does not support the shared socket.
-    if (error instanceof SwarmError && error.code === "CONTAINER_START_FAILED") return "network";
+    if (isError(error, "CONTAINER_START_FAILED")) return "network";
     throw error;
   } finally {
     await containers.remove(name, signal);

@@ -2,10 +2,9 @@ import type { AgentSpec } from "../agents/agent-credentials.ts";
 import type { WorkerGatewayAccess } from "../agents/gateway-environment.ts";
 import type { EndpointPlan } from "../agents/model-endpoints.ts";
 import type { BudgetLimits, Mirror, ModelEndpoint, ModelPrice, RenewedLogin } from "../contract/gateway.ts";
-import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { Containers } from "../engine/containers.ts";
 import type { Networks, Volumes } from "../engine/networks.ts";
-import type { SwarmEvent } from "../swarm/worker/swarm-owner-deps.ts";
+import type { OwnedSwarm, OwnerEvents, OwnerTime, SwarmStore } from "../swarm/worker/owner-services.ts";
 import type { Worker } from "../swarm/worker/worker.ts";
 import type { WorkerTask } from "../tasks/rules/plan.ts";
 import type { GatewayConnection, GatewayListener } from "./gateway-connection.ts";
@@ -47,14 +46,25 @@ export type WorkerToAdmit = Pick<Worker, "name" | "slug" | "task" | "request">;
 
 /** What the supervisor of a swarm's gateway needs from the rest of the program. */
 export interface GatewayDeps {
-  readonly swarmId: string;
-  readonly projectId: string;
-  readonly worktree: string;
+  readonly swarm: Pick<OwnedSwarm, "swarmId" | "projectId" | "worktree">;
+  readonly store: Pick<SwarmStore, "read" | "record" | "change" | "update">;
+  readonly sandboxes: GatewaySandboxes;
+  readonly policy: GatewayPolicy;
+  readonly secrets: GatewaySecrets;
+  readonly connect: (listener: GatewayListener) => GatewayConnection;
+  readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
+  /**
+   * Returns the workers for which an earlier owner has already created a container and stored a task request.
+   */
+  readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
+  readonly events: Pick<OwnerEvents, "emit">;
+  readonly time: Pick<OwnerTime, "clock" | "signal">;
+}
+
+export interface GatewaySandboxes {
   readonly containers: Containers;
   readonly networks: Networks;
   readonly volumes: Volumes;
-  /** Returns the tag of the base image, which contains the gateway's program. */
-  readonly image: () => string;
   /** The container runtime of the workers. */
   readonly runtime: string;
   /**
@@ -62,43 +72,27 @@ export interface GatewayDeps {
    * container to a further network.
    */
   readonly ownRuntime: string;
-  readonly connect: (container: string, listener: GatewayListener, signal: AbortSignal) => GatewayConnection;
-  readonly record: { find(): Promise<GatewayRecord | null>; keep(note: GatewayRecord): Promise<void> };
-  readonly newSecret: () => string;
-  /** Returns a keyed hash of `text`, with `secret` as the key. */
-  readonly sign: (secret: string, text: string) => string;
-  readonly hash: (text: string) => string;
-  /** Plans which model endpoints the gateway needs for the given agents. */
-  readonly planEndpoints: (agents: readonly AgentSpec[]) => readonly EndpointPlan[];
-  /** Returns the planned endpoints with their secrets. Reads each secret only once. */
-  readonly resolve: (plans: readonly EndpointPlan[]) => Promise<readonly ModelEndpoint[]>;
-  readonly mirrors: () => Promise<readonly Mirror[]>;
+  /** The range of IP addresses from which workers' networks get their subnets. */
+  readonly subnetRange: string;
+}
+
+/** What the settings and the task files allow to agents. */
+export interface GatewayPolicy {
   readonly prices: readonly ModelPrice[];
   /** The budget of all workers of the swarm together. */
   readonly budget: BudgetLimits;
-  readonly rightsOf: (task: WorkerTask) => WorkerRights;
+  rightsOf(task: WorkerTask): WorkerRights;
   /** Returns the agent that the task file and the settings choose for a task. */
-  readonly agentOf: (task: WorkerTask) => AgentSpec;
-  /**
-   * Pauses a worker until the rate limit of its model ends. `until` is the time of that end, in milliseconds
-   * since 1970.
-   */
-  readonly pause: (name: string, until: number) => Promise<void>;
-  readonly environment: (agent: AgentSpec, access: WorkerGatewayAccess) => Readonly<Record<string, string>>;
+  agentOf(task: WorkerTask): AgentSpec;
+  environment(agent: AgentSpec, access: WorkerGatewayAccess): Readonly<Record<string, string>>;
+  /** Plans which model endpoints the gateway needs for the given agents. */
+  planEndpoints(agents: readonly AgentSpec[]): readonly EndpointPlan[];
+}
+
+export interface GatewaySecrets {
+  /** Returns the planned endpoints with their secrets. Reads each secret only once. */
+  resolve(plans: readonly EndpointPlan[]): Promise<readonly ModelEndpoint[]>;
+  mirrors(): Promise<readonly Mirror[]>;
   /** Stores a login that the gateway renewed in the place that `reference` names. */
-  readonly storeLogin: (reference: string, login: RenewedLogin) => void;
-  /** The range of IP addresses from which workers' networks get their subnets. */
-  readonly range: string;
-  /** Returns the subnets that this machine already uses, so that swarm avoids them. */
-  readonly routes: () => Promise<readonly string[]>;
-  readonly read: () => Promise<SwarmState>;
-  /**
-   * Returns the workers for which an earlier owner has already created a container and stored a task request.
-   */
-  readonly workersAtWork: () => Promise<readonly WorkerToAdmit[]>;
-  readonly change: (name: string, change: (record: ContainerRecord) => ContainerRecord) => Promise<void>;
-  readonly update: (change: (state: SwarmState) => SwarmState) => Promise<void>;
-  readonly emit: (event: SwarmEvent) => void;
-  readonly clock: () => Date;
-  readonly signal: AbortSignal;
+  storeLogin(reference: string, login: RenewedLogin): void;
 }

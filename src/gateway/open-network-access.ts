@@ -1,14 +1,10 @@
 import type { Reason } from "../contract/swarm-state.ts";
 import type { Project } from "../project/project.ts";
 import { type NetworkAccess, openNetworkAccessWithoutGateway } from "../swarm/worker/network-access.ts";
+import { alarmAfter } from "../text/alarm.ts";
 import { parseDurationMs } from "../text/duration-and-size.ts";
 import { createSwarmGateway } from "./create-swarm-gateway.ts";
 import type { NetworkOwner, SwarmOnNetwork } from "./swarm-on-network.ts";
-
-/**
- * The maximum delay in milliseconds that `setTimeout` accepts. With a longer delay, the timer fires at once.
- */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** The network access of a swarm's sandboxes, open while the swarm's owner runs. */
 export interface SwarmNetworkAccess extends NetworkAccess, AsyncDisposable {
@@ -24,7 +20,7 @@ export interface SwarmNetworkAccess extends NetworkAccess, AsyncDisposable {
  * says.
  */
 export async function openSwarmNetworkAccess(
-  project: Pick<Project, "host" | "repository" | "state">,
+  project: Pick<Project, "host" | "repository">,
   swarm: SwarmOnNetwork,
   owner: NetworkOwner,
 ): Promise<SwarmNetworkAccess> {
@@ -38,16 +34,13 @@ export async function openSwarmNetworkAccess(
     code: "BUDGET_EXCEEDED",
     message: `the swarm's time budget of ${time} is used up; run \`swarm retry\` with a longer --budget-time`,
   };
-  const timer =
-    time === null
-      ? undefined
-      : setTimeout(() => timeUp.abort(reason), Math.min(parseDurationMs(time) ?? 0, maxTimerMs));
+  const alarm = time === null ? null : alarmAfter(parseDurationMs(time) ?? 0, () => timeUp.abort(reason));
   return {
     ...networkAccess,
     accessEnded: (slug) => AbortSignal.any([networkAccess.accessEnded(slug), timeUp.signal]),
     end: async (how) => gateway?.end(how),
     async [Symbol.asyncDispose]() {
-      clearTimeout(timer);
+      alarm?.[Symbol.dispose]();
       await gateway?.release();
     },
   };

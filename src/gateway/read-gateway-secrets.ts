@@ -1,12 +1,13 @@
 import type { Mirror, ModelEndpoint } from "../contract/gateway.ts";
 import { defaultRegistryUrls } from "../egress/allow-list.ts";
 import { planMirrors } from "../egress/plan-mirrors.ts";
+import { messageOf } from "../errors/errors.ts";
 import type { Project } from "../project/project.ts";
 import { writeRenewedLogin } from "../secrets/claude-login.ts";
 import { readSecret } from "../secrets/read-secret.ts";
 import { createSecretProgramRunner } from "../secrets/secret-program.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import type { GatewayDeps } from "./gateway-deps.ts";
+import type { GatewaySecrets } from "./gateway-deps.ts";
 import { resolveEndpointHeaders, resolveModelEndpoint } from "./resolve-endpoint.ts";
 
 /**
@@ -17,7 +18,7 @@ export function createGatewaySecrets(
   { host: { env, folders } }: Pick<Project, "host">,
   { registries }: Pick<Settings, "registries">,
   onWarning: (warning: string) => void,
-): Pick<GatewayDeps, "resolve" | "mirrors" | "storeLogin"> {
+): GatewaySecrets {
   const { home } = folders;
   const run = createSecretProgramRunner();
   const known = new Map<string, Promise<string>>();
@@ -45,8 +46,7 @@ export function createGatewaySecrets(
     },
     storeLogin(reference, login) {
       writeRenewedLogin(reference, login, { home }).catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        onWarning(`The renewed login could not be written to its credential file: ${why}`);
+        onWarning(`The renewed login could not be written to its credential file: ${messageOf(error)}`);
       });
     },
   };

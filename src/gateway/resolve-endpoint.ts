@@ -33,10 +33,8 @@ export async function resolveModelEndpoint(
     // A renewal makes the old login invalid, so there must be a file in which to store the new one.
     if (found.kind === "login" && parseSecretReference(reference).kind !== "file")
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
-        ...{
-          reference: redactSecretReference(reference),
-          reason: "a Claude Code login must be stored in a file, in which swarm can save the renewed login",
-        },
+        reference: redactSecretReference(reference),
+        reason: "a Claude Code login must be stored in a file, in which swarm can save the renewed login",
       });
     return { name, api, url, pass, credential: found };
   }
@@ -64,10 +62,8 @@ export async function resolveEndpointHeaders(
     const secret = await read(reference);
     if (parseClaudeLogin(secret) !== null)
       throw new SwarmError("CREDENTIAL_UNREADABLE", {
-        ...{
-          reference: redactSecretReference(reference),
-          reason: "the credential is a login of Claude Code, not an API key",
-        },
+        reference: redactSecretReference(reference),
+        reason: "the credential is a login of Claude Code, not an API key",
       });
     headers[name] = `${before}${secret}`;
   }

@@ -20,10 +20,9 @@ export interface SwarmModelEndpoints {
 }
 
 export function createSwarmModelEndpoints({
-  planEndpoints,
-  resolve,
-  storeLogin,
-}: Pick<GatewayDeps, "planEndpoints" | "resolve" | "storeLogin">): SwarmModelEndpoints {
+  policy,
+  secrets,
+}: Pick<GatewayDeps, "policy" | "secrets">): SwarmModelEndpoints {
   // All agents added so far, and the plans of their endpoints.
   const agents = new Map<string, AgentSpec>();
   let plans: readonly EndpointPlan[] = [];
@@ -35,11 +34,11 @@ export function createSwarmModelEndpoints({
   async function add(agent: AgentSpec): Promise<void> {
     const key = JSON.stringify(agent);
     if (agents.has(key)) return;
-    const planned = planEndpoints([...agents.values(), agent]);
+    const planned = policy.planEndpoints([...agents.values(), agent]);
     // Resolves only new plans: a known endpoint may have a renewed login by now, which its secret does not
     // contain.
     const isKnown = (plan: EndpointPlan): boolean => plans.some((known) => isSame(known, plan));
-    const resolved = await resolve(planned.filter((plan) => !isKnown(plan)));
+    const resolved = await secrets.resolve(planned.filter((plan) => !isKnown(plan)));
     const all = [...resolved, ...endpoints];
     endpoints = planned.flatMap(({ name }) => all.find((endpoint) => endpoint.name === name) ?? []);
     plans = planned;
@@ -64,7 +63,7 @@ export function createSwarmModelEndpoints({
           ? { ...each, credential: { ...each.credential, accessToken, refreshToken, expiresAt } }
           : each,
       );
-      if (plan?.credential.kind === "login") storeLogin(plan.credential.reference, login);
+      if (plan?.credential.kind === "login") secrets.storeLogin(plan.credential.reference, login);
     },
     isHost: (what) =>
       endpoints.some(({ url }) => what.replace(/^CONNECT /, "").split(":")[0] === new URL(url).hostname),

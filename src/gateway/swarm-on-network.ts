@@ -2,7 +2,7 @@ import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
 import type { ContainerNetwork } from "../engine/containers.ts";
 import type { ContainerEngine } from "../engine/engine.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import type { SwarmOwnerDeps } from "../swarm/worker/swarm-owner-deps.ts";
+import type { OwnerEvents, SwarmStore } from "../swarm/worker/owner-services.ts";
 import type { WorkerTask } from "../tasks/rules/plan.ts";
 import type { AgentAccess } from "./agent-access.ts";
 
@@ -21,7 +21,10 @@ export interface SwarmOnNetwork {
 }
 
 /** The owner of the swarm, as the gateway's supervisor calls it. */
-export interface NetworkOwner extends Pick<SwarmOwnerDeps, "change" | "update" | "emit" | "signal"> {
+export interface NetworkOwner extends Pick<OwnerEvents, "emit"> {
+  readonly store: SwarmStore;
+  /** Aborted when the owner must end all its work at once. */
+  readonly signal: AbortSignal;
   readonly onStep: (step: string) => void;
   /**
    * Finds the task of the given worker, in a stored task request or in the task file. Returns null if neither

@@ -4,6 +4,7 @@ import { isError, SwarmError } from "../errors/errors.ts";
 import type { Worker } from "../swarm/worker/worker.ts";
 import { gatewayLabels } from "./ensure-gateway.ts";
 import type { GatewayDeps } from "./gateway-deps.ts";
+import { readLocalRoutes } from "./parse-routes.ts";
 import { gatewayNames, workerNetworkName } from "./rules/gateway-names.ts";
 
 /** The networks of a swarm's workers. Each network has two members: one worker and the gateway. */
@@ -26,9 +27,12 @@ export interface WorkerNetworks {
   reconnect(signal: AbortSignal): Promise<void>;
 }
 
-export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
-  const { networks } = deps;
-  const gateway = gatewayNames(deps).container;
+export function workerNetworks({
+  swarm,
+  sandboxes,
+}: Pick<GatewayDeps, "swarm" | "sandboxes">): WorkerNetworks {
+  const { networks, subnetRange } = sandboxes;
+  const gateway = gatewayNames(swarm).container;
   const openByName = new Map<string, WorkerSubnet>();
   // The last call of `open`, so that calls run one after the other. Two concurrent calls would choose the
   // same subnet.
@@ -42,12 +46,14 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
   async function make(worker: Pick<Worker, "name" | "task">, signal: AbortSignal): Promise<WorkerSubnet> {
     const name = workerNetworkName(worker.name);
     const marks = {
-      ...gatewayLabels(deps),
-      ...{ [labels.role]: "worker", [labels.taskFile]: worker.task.path },
+      ...gatewayLabels(swarm),
+      [labels.role]: "worker",
+      [labels.taskFile]: worker.task.path,
     };
     const taken = (await networks.subnets(signal)).map(({ subnet }) => subnet);
-    const others = await deps.routes();
-    for (const free of freeSubnets(deps.range, [...taken, ...others])) {
+    // The subnets that this machine already uses.
+    const others = await readLocalRoutes();
+    for (const free of freeSubnets(subnetRange, [...taken, ...others])) {
       try {
         await networks.create({ name, labels: marks, internal: true, subnet: free.subnet }, signal);
         return free;
@@ -56,7 +62,7 @@ export function workerNetworks(deps: GatewayDeps): WorkerNetworks {
         if (!isError(error, "SUBNET_TAKEN")) throw error;
       }
     }
-    throw new SwarmError("SUBNET_TAKEN", { subnet: deps.range });
+    throw new SwarmError("SUBNET_TAKEN", { subnet: subnetRange });
   }
 
   return {

@@ -47,11 +47,8 @@ function parseBundleHeader(bytes: Buffer): BundleHeader | { readonly problem: st
     const [, id, name] = /^([0-9a-f]{40}) ([\x21-\x7e\x80-\xff]+)$/.exec(line) ?? [];
     // git writes all prerequisites before the first ref, so refuse a later one.
     if (prerequisite !== undefined && refs.length === 0) prerequisites.push(prerequisite);
-    else if (id !== undefined && name !== undefined) refs.push({ id, name: fromBytes(name) });
+    else if (id !== undefined && name !== undefined)
+      refs.push({ id, name: Buffer.from(name, "latin1").toString() });
     else return { problem: "a line of the bundle's header is neither a prerequisite nor a ref" };
   }
-}
-
-function fromBytes(latin: string): string {
-  return Buffer.from(latin, "latin1").toString();
 }

@@ -1,8 +1,8 @@
-import { SwarmError } from "../errors/errors.ts";
 import { formatBytes } from "../text/duration-and-size.ts";
 import { joinPath } from "../text/tree-path.ts";
 import type { GitObjectReader } from "./object-reader.ts";
 import { type GitTreeEntry, pairTreeEntries } from "./pair-tree-entries.ts";
+import { createGitError } from "./start-git.ts";
 import type { BundleRefusal } from "./work-repository-port.ts";
 
 /** A file that differs between the two compared commits. */
@@ -41,11 +41,14 @@ export interface TreeReadLimits {
  * length of the longest path that Linux can open.
  */
 export const defaultTreeReadLimits: TreeReadLimits = {
-  ...{ maxEntries: 100_000, maxDepth: 200 },
-  ...{ maxPathBytes: 4095, maxTotalPathBytes: 16 * 1024 * 1024, maxTreeBytes: 20 * 1024 * 1024 },
+  maxEntries: 100_000,
+  maxDepth: 200,
+  maxPathBytes: 4095,
+  maxTotalPathBytes: 16 * 1024 * 1024,
+  maxTreeBytes: 20 * 1024 * 1024,
 };
 
-export interface ChangesToRead {
+interface ChangesToRead {
   readonly base: string;
   readonly tip: string;
   readonly limits?: TreeReadLimits;
@@ -70,10 +73,9 @@ interface Folder {
   readonly id: string | null;
 }
 
-interface Walk {
+interface Walk extends Pick<ChangesToRead, "onEntry"> {
   readonly objects: GitObjectReader;
   readonly limits: TreeReadLimits;
-  readonly see: ChangesToRead["onEntry"];
   entries: number;
   bytesOfPaths: number;
   treeBytes: number;
@@ -92,20 +94,17 @@ export async function readChangedEntries(
   if (!was || !now) {
     const reason = "a commit object has no tree";
     if (was) return { why: "incomplete", reason };
-    throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
+    throw createGitError(["cat-file"], reason);
   }
   if (was.id === now.id) return null;
-  const walk: Walk = { objects, limits, see: onEntry, entries: 0, bytesOfPaths: 0, treeBytes: 0 };
+  const walk: Walk = { objects, limits, onEntry, entries: 0, bytesOfPaths: 0, treeBytes: 0 };
   return readFolder(walk, { path: "", pathBytes: 0, depth: 0, oldId: was.id, id: now.id });
 }
 
 async function readFolder(walk: Walk, folder: Folder): Promise<UnreadReason | null> {
-  const { see, limits } = walk;
-  if (folder.depth > limits.maxDepth)
-    return {
-      why: "too-deep",
-      reason: `the commit's folders are nested more than ${limits.maxDepth} levels deep`,
-    };
+  const { maxDepth } = walk.limits;
+  if (folder.depth > maxDepth)
+    return { why: "too-deep", reason: `the commit's folders are nested more than ${maxDepth} levels deep` };
   const trees = await treesOf(walk, folder);
   if ("why" in trees) return trees;
   for (const [old, row] of pairTreeEntries(trees.was, trees.now)) {
@@ -118,13 +117,15 @@ async function readFolder(walk: Walk, folder: Folder): Promise<UnreadReason | nu
     const path = joinPath(folder.path, some.name());
     const [wasFolder, isFolder] = [old?.mode === folderMode, row?.mode === folderMode];
     if (!wasFolder && !isFolder) {
-      await see({ path, mode: row?.mode ?? noMode, id: id ?? nothing, oldId: oldId ?? nothing });
+      await walk.onEntry({ path, mode: row?.mode ?? noMode, id: id ?? nothing, oldId: oldId ?? nothing });
       continue;
     }
-    const inner = { path, pathBytes: pathBytesOf(folder, some), depth: folder.depth + 1 };
     const unread = await readFolder(walk, {
-      ...inner,
-      ...{ oldId: wasFolder ? oldId : null, id: isFolder ? id : null },
+      path,
+      pathBytes: pathBytesOf(folder, some),
+      depth: folder.depth + 1,
+      oldId: wasFolder ? oldId : null,
+      id: isFolder ? id : null,
     });
     if (unread) return unread;
   }
@@ -169,7 +170,7 @@ async function treesOf(
     const reason = `the git tree ${missing} is missing, or the object is not a tree`;
     // The base commit belongs to the user, so a missing tree in it is a fault of this repository, not of the
     // work.
-    if (missing === oldId) throw new SwarmError("GIT_FAILED", { command: "cat-file", reason });
+    if (missing === oldId) throw createGitError(["cat-file"], reason);
     return { why: "incomplete", reason };
   }
   walk.treeBytes += facts.reduce((sum, fact) => sum + (fact?.bytes ?? 0), 0);

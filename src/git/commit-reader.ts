@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SwarmError } from "../errors/errors.ts";
 import { createProcessFolder } from "../machine/process-folder.ts";
 import type { CommitReader, TrackedFile } from "./commit-reader-port.ts";
-import { type GitRunOptions, runGit } from "./run-git.ts";
+import { type GitRunOptions, gitOutput, runGit } from "./run-git.ts";
+import { createGitError } from "./start-git.ts";
 
 /**
  * Environment variables that make git ignore the settings of the user and the system, for git's runs in a
@@ -12,31 +12,32 @@ import { type GitRunOptions, runGit } from "./run-git.ts";
  */
 const plain = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
 
-interface GitOptions extends Pick<GitRunOptions, "input" | "env" | "signal"> {
-  readonly cwd?: string;
-}
+const lacksObjects =
+  "the repository is a partial clone, which lacks some objects; `git fetch --refetch --no-filter` fetches all objects";
+
+const kindByMode: Readonly<Record<string, TrackedFile["kind"]>> = {
+  "100755": "program",
+  "120000": "link",
+  "160000": "submodule",
+};
 
 /**
  * Reads files and commits of the git repository that contains a folder. Runs git without a shell and without
  * prompts.
  */
 export function createCommitReader(folder: string): CommitReader {
-  const run = (args: readonly string[], { cwd = folder, ...options }: GitOptions = {}) =>
-    runGit(args, { folder: cwd, ...options });
-  const git = async (args: readonly string[], options?: GitOptions): Promise<Buffer> => {
-    const { exitCode, reason, output } = await run(args, options);
-    if (exitCode !== 0) throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
-    return output;
-  };
+  const git = (args: readonly string[], options?: Partial<GitRunOptions>): Promise<Buffer> =>
+    gitOutput(args, { folder, ...options });
   const line = async (...args: string[]): Promise<string> => (await git(args)).toString().trim();
 
   return {
     async head() {
-      const result = await run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-      if (result.exitCode === 0) return result.output.toString().trim();
+      const args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+      const { exitCode, output, reason } = await runGit(args, { folder });
+      if (exitCode === 0) return output.toString().trim();
       // With `--quiet`, git exits with 1 if there is no commit yet, and with other codes at other failures.
-      if (result.exitCode === 1) return null;
-      throw new SwarmError("GIT_FAILED", { command: "rev-parse", reason: result.reason });
+      if (exitCode === 1) return null;
+      throw createGitError(args, reason);
     },
 
     async files(commit) {
@@ -46,10 +47,8 @@ export function createCommitReader(folder: string): CommitReader {
 
     async contents(ids) {
       if (ids.length === 0) return [];
-      return splitBatch(
-        await git(["cat-file", "--batch"], { input: Buffer.from(`${ids.join("\n")}\n`) }),
-        ids,
-      );
+      const input = Buffer.from(`${ids.join("\n")}\n`);
+      return splitBatch(await git(["cat-file", "--batch"], { input }), ids);
     },
 
     isShallow: async () => (await line("rev-parse", "--is-shallow-repository")) === "true",
@@ -64,37 +63,28 @@ export function createCommitReader(folder: string): CommitReader {
       const format = commit.length === 64 ? ["--object-format=sha256"] : [];
       await git(["init", "--quiet", "--bare", "--template=", ...format, borrowing], { env: plain });
       await writeFile(join(borrowing, "objects", "info", "alternates"), `${objects}\n`);
-      const inside = { cwd: borrowing, env: plain, ...(signal && { signal }) };
+      const inside = { folder: borrowing, env: plain, signal };
       await git(["update-ref", `refs/heads/${branch}`, commit], inside);
       const file = join(temporary, "commit.bundle");
       const what = [`refs/heads/${branch}`, ...(without === undefined ? [] : [`^${without}`])];
-      const made = await run(["bundle", "create", "--quiet", file, ...what], inside);
-      if (made.exitCode !== 0) {
-        const reason = (await isPartial())
-          ? "the repository is a partial clone, which lacks some objects; `git fetch --refetch --no-filter` fetches all objects"
-          : made.reason;
-        throw new SwarmError("GIT_FAILED", { command: "bundle", reason });
-      }
+      const args = ["bundle", "create", "--quiet", file, ...what];
+      const { exitCode, reason } = await runGit(args, inside);
+      if (exitCode !== 0) throw createGitError(args, (await isPartial()) ? lacksObjects : reason);
       const kept = undo.move();
       return { file, [Symbol.asyncDispose]: () => kept.disposeAsync() };
     },
   };
 
   async function isPartial(): Promise<boolean> {
-    const { exitCode } = await run(["config", "--get-regexp", "^remote\\..*\\.promisor$"]);
-    return exitCode === 0;
+    const args = ["config", "--get-regexp", "^remote\\..*\\.promisor$"];
+    return (await runGit(args, { folder })).exitCode === 0;
   }
 }
 
 /** Parses one row of the output of `git ls-tree`, for example `100644 blob 1ab…<tab>path`. */
 function trackedFile(row: string): TrackedFile {
   const [, mode = "", id = "", path = ""] = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(row) ?? [];
-  const kinds: Readonly<Record<string, TrackedFile["kind"]>> = {
-    "100755": "program",
-    "120000": "link",
-    "160000": "submodule",
-  };
-  return { path, id, kind: kinds[mode] ?? "file" };
+  return { path, id, kind: kindByMode[mode] ?? "file" };
 }
 
 /**
@@ -107,7 +97,7 @@ function splitBatch(bytes: Buffer, ids: readonly string[]): Uint8Array[] {
     const lineEnd = bytes.indexOf(10, at);
     const [, type, length] = bytes.toString("latin1", at, lineEnd).split(" ");
     if (type === "missing" || length === undefined)
-      throw new SwarmError("GIT_FAILED", { command: "cat-file", reason: `the git object ${id} is missing` });
+      throw createGitError(["cat-file"], `the git object ${id} is missing`);
     const start = lineEnd + 1;
     at = start + Number(length) + 1;
     return bytes.subarray(start, start + Number(length));

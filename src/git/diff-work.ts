@@ -1,6 +1,6 @@
 import { openQuarantine } from "./quarantine.ts";
 
-export interface WorkToDiff {
+interface WorkToDiff {
   readonly base: string;
   readonly tip: string;
   /** Whether to show only the names of the changed files, with the numbers of changed lines. */

@@ -1,6 +1,23 @@
-import type { GitQueries } from "./git-queries.ts";
-import { runGit } from "./run-git.ts";
-import { createGitError } from "./start-git.ts";
+import { gitOutput, runGit, withSettings } from "./run-git.ts";
+
+/** Git queries about a worktree. */
+export interface GitQueries {
+  version(): Promise<string | null>;
+  /** Returns the ID of the HEAD commit; null if the repository has no commit yet. */
+  head(): Promise<string | null>;
+  /**
+   * Returns the name and the email address that git would record as the author of a new commit in this
+   * worktree.
+   */
+  user(): Promise<{ readonly name: string; readonly email: string }>;
+  branches(): Promise<string[]>;
+  remotes(): Promise<string[]>;
+  /**
+   * Returns the number of tracked and untracked files that differ from HEAD. Does not count task files,
+   * settings and swarm's own files.
+   */
+  changedFiles(): Promise<number>;
+}
 
 /**
  * Pathspecs that exclude files in `.aimi/` from git's list of changed files: swarm's own files, and the task
@@ -13,9 +30,11 @@ const notOurs: readonly string[] = [
 ].map((name) => `:(top,exclude).aimi/${name}`);
 
 /** Arguments for git that prevent it from running programs named in the repository's settings. */
-const noPrograms: readonly string[] = [
-  ...["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false"],
-];
+const noPrograms: readonly string[] = withSettings(
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.untrackedCache=false",
+);
 
 /** Runs git queries in one folder, without a shell and without prompts. */
 export function createGit(folder: string): GitQueries {
@@ -43,27 +62,12 @@ export function createGit(folder: string): GitQueries {
       return { name: name || "swarm", email: email || "swarm@localhost" };
     },
 
-    async branches() {
-      const names = await outputOf("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads");
-      return names.split("\n").filter(Boolean);
-    },
-
-    async remotes() {
-      return (await outputOf("remote")).split("\n").filter(Boolean);
-    },
+    branches: () => rowsOf("\n", "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"),
+    remotes: () => rowsOf("\n", "remote"),
 
     async changedFiles() {
-      const files = await outputOf(
-        ...(await withoutFilters()),
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--no-renames",
-        "--",
-        ".",
-        ...notOurs,
-      );
-      return files.split("\0").filter(Boolean).length;
+      const status = ["status", "--porcelain=v1", "-z", "--no-renames", "--", ".", ...notOurs];
+      return (await rowsOf("\0", ...(await withoutFilters()), ...status)).length;
     },
   };
 
@@ -74,14 +78,12 @@ export function createGit(folder: string): GitQueries {
   async function withoutFilters(): Promise<string[]> {
     const { stdout } = await git("config", "--name-only", "--get-regexp", "^filter\\..*\\.(clean|process)$");
     const names = new Set(stdout.split("\n").flatMap((key) => /^filter\.(.*)\.\w+$/s.exec(key)?.[1] ?? []));
-    return [...names].flatMap((name) =>
-      ["clean=", "process=", "required=false"].flatMap((off) => ["-c", `filter.${name}.${off}`]),
-    );
+    const off = ["clean=", "process=", "required=false"];
+    return withSettings(...[...names].flatMap((name) => off.map((field) => `filter.${name}.${field}`)));
   }
 
-  async function outputOf(...args: string[]): Promise<string> {
-    const { stdout, reason, exitCode } = await git(...args);
-    if (exitCode === 0) return stdout;
-    throw createGitError(args, reason);
+  async function rowsOf(separator: string, ...args: string[]): Promise<string[]> {
+    const output = await gitOutput([...noPrograms, ...args], { folder });
+    return output.toString().split(separator).filter(Boolean);
   }
 }

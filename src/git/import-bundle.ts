@@ -1,6 +1,5 @@
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import { SwarmError } from "../errors/errors.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import { type BundleHeader, readBundleHeader } from "./bundle-header.ts";
 import { readChangedEntries } from "./changed-entries.ts";
@@ -8,11 +7,11 @@ import { installPack } from "./install-pack.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
 import { areNearbyAncestors } from "./nearby-ancestor.ts";
 import { openQuarantine, storeStream } from "./quarantine.ts";
-import { openRefStore, type RefStore } from "./ref-store.ts";
+import { openRefStore } from "./ref-store.ts";
 import { isBranchName } from "./rules/branch-name.ts";
 import { isCommitId } from "./rules/commit-id.ts";
 import type { GitResult } from "./run-git.ts";
-import { hasGitCrashed } from "./start-git.ts";
+import { createGitError, hasGitCrashed } from "./start-git.ts";
 import type { BundleRefusal, BundleToImport, ImportResult } from "./work-repository-port.ts";
 
 /** The points of a bundle's import at which a test kills the process, to prove that a crash does no harm. */
@@ -44,7 +43,7 @@ export async function importBundle(
   if (!isCommitId(tip)) return refused("tip", "the id of the bundle's commit is malformed");
 
   const refs = openRefStore(commonFolder);
-  const found = await findRefCommit(commonFolder, refs, ref);
+  const found = await refs.commitAt(ref);
   if (found === tip) return { kind: "already", commit: tip };
   // If the user has deleted the ref, import the work: to create the ref again loses nothing.
   if (found !== null && found !== old) return refused("ref-moved", `${ref} was moved to ${found}`);
@@ -76,8 +75,7 @@ export async function importBundle(
   onPoint("objects-moved");
   const moved = await refs.move({ ref, old: found, new: tip }, "work imported");
   onPoint("ref-moved");
-  if (moved.kind === "failed")
-    throw new SwarmError("GIT_FAILED", { command: "update-ref", reason: moved.reason });
+  if (moved.kind === "failed") throw createGitError(["update-ref"], moved.reason);
   if (moved.kind === "elsewhere")
     return refused(
       "ref-moved",
@@ -86,18 +84,6 @@ export async function importBundle(
         : `${ref} was moved to ${moved.found} during the import`,
     );
   return { kind: "taken", commit: tip };
-}
-
-/** Returns the commit to which a ref points; null if the ref does not exist. */
-export async function findRefCommit(
-  commonFolder: string,
-  refs: RefStore,
-  ref: string,
-): Promise<string | null> {
-  // Read the ref's own file first: it takes precedence over the packed refs, and to read it needs no git.
-  const own = (await readFile(join(commonFolder, ref), "latin1").catch(() => "")).trim();
-  if (isCommitId(own)) return own;
-  return (await refs.find([ref])).find(({ name }) => name === ref)?.commit ?? null;
 }
 
 /**
@@ -157,8 +143,7 @@ async function indexPack(
   );
   const [, hash] = /^(?:pack|keep)\t([0-9a-f]{40})$/m.exec(ended.output.toString()) ?? [];
   if (ended.exitCode === 0 && hash !== undefined) return hash;
-  if (hasNoVerdict(ended))
-    throw new SwarmError("GIT_FAILED", { command: "index-pack", reason: ended.reason });
+  if (hasNoVerdict(ended)) throw createGitError(["index-pack"], ended.reason);
   return refused("pack", `git refuses the bundle's objects: ${ended.reason}`);
 }
 
@@ -191,7 +176,8 @@ async function checkTree(repo: IsolatedRepository, { tip, base }: BundleToImport
     return refused("incomplete", `${tip} is not in the bundle, or is not a commit`);
   let link = "";
   const unread = await readChangedEntries(repo.objects, {
-    ...{ base, tip },
+    base,
+    tip,
     onEntry({ mode, path }) {
       if (mode === "120000" && /(?:^|\/)\.(?:gitattributes|gitmodules)$/i.test(path)) link ||= path;
     },
@@ -213,8 +199,7 @@ async function checkHistory(
 ): Promise<Rejection | null> {
   const connected = await repo.run(["rev-list", "--objects", "--quiet", tip, "--not", base]);
   if (connected.exitCode !== 0) {
-    if (hasNoVerdict(connected))
-      throw new SwarmError("GIT_FAILED", { command: "rev-list", reason: connected.reason });
+    if (hasNoVerdict(connected)) throw createGitError(["rev-list"], connected.reason);
     if (hasGitCrashed(connected) || /tree depth/.test(connected.reason))
       return refused("too-deep", deepHistory);
     return refused(

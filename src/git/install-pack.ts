@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { copyFile, open, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ifMissing, ifSystemError, isSystemError } from "../errors/system-errors.ts";
+import { syncFolder } from "../machine/durable-write.ts";
 
 const ownMark = "taken in by aimi-swarm\n";
 
@@ -15,7 +17,7 @@ export async function installPack(
 ): Promise<AsyncDisposable> {
   const name = (ending: string): string => `pack-${hash}.${ending}`;
   const keep = join(to, name("keep"));
-  await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(forgive("EEXIST"));
+  await writeFile(keep, ownMark, { flag: "wx", mode: 0o444 }).catch(ifSystemError(undefined, "EEXIST"));
   // Move the index last, because it makes the pack visible to git.
   for (const ending of ["pack", "rev", "idx"]) await moveIn(join(from, name(ending)), join(to, name(ending)));
   // The pack may have been in the repository already, old and unreferenced. A new modification time protects
@@ -40,7 +42,7 @@ async function moveIn(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
   } catch (error) {
-    forgive("EXDEV")(error as NodeJS.ErrnoException);
+    if (!isSystemError(error, "EXDEV")) throw error;
     await copyIn(from, to);
   }
 }
@@ -59,18 +61,6 @@ async function copyIn(from: string, to: string): Promise<void> {
   await rename(temporary, to);
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  await using handle = await open(folder, "r");
-  await handle.sync();
-}
-
 async function exists(path: string): Promise<boolean> {
-  return stat(path).then(() => true, forgive("ENOENT", false));
-}
-
-function forgive(code: string, value?: boolean): (error: NodeJS.ErrnoException) => boolean {
-  return (error) => {
-    if (error.code !== code) throw error;
-    return value ?? true;
-  };
+  return stat(path).then(() => true, ifMissing(false));
 }

@@ -1,10 +1,18 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SwarmError } from "../errors/errors.ts";
+import { ifMissing } from "../errors/system-errors.ts";
 import { areNearbyAncestors } from "./nearby-ancestor.ts";
 import { createGitObjectReader, type GitObjectReader } from "./object-reader.ts";
-import { type GitResult, type GitRunOptions, type GitStreamOptions, runGit, streamGit } from "./run-git.ts";
+import {
+  type GitResult,
+  type GitRunOptions,
+  type GitStreamOptions,
+  runGit,
+  streamGit,
+  withSettings,
+} from "./run-git.ts";
+import { createGitError } from "./start-git.ts";
 
 /**
  * The maximum size of one memory allocation by git. Protects against a delta that unpacks to gigabytes, or a
@@ -16,21 +24,32 @@ const maxMemory = "1g";
  * Arguments for git with which git starts no other program, ignores the user's attributes file, and flushes
  * every write to disk.
  */
-export const safeGitArguments: readonly string[] = [
-  ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never"],
-  ...["-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsync=all"],
-  ...["-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=false"],
+export const safeGitArguments: readonly string[] = withSettings(
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "protocol.allow=never",
+  "gc.auto=0",
+  "maintenance.auto=false",
+  "core.fsync=all",
+  "core.attributesFile=/dev/null",
+  "core.quotePath=false",
   // Wait for the lock of a ref, because other processes hold it for milliseconds only.
-  ...["-c", "core.filesRefLockTimeout=5000", "-c", "core.packedRefsTimeout=5000"],
-];
+  "core.filesRefLockTimeout=5000",
+  "core.packedRefsTimeout=5000",
+);
 
 export const safeGitEnvironment: Readonly<Record<string, string>> = {
-  ...{ GIT_CONFIG_NOSYSTEM: "1", GIT_CONFIG_GLOBAL: "/dev/null", GIT_ATTR_NOSYSTEM: "1" },
-  ...{ GIT_CONFIG_PARAMETERS: "", GIT_CONFIG_COUNT: "0", GIT_NO_LAZY_FETCH: "1" },
-  ...{ GIT_GRAFT_FILE: "/nonexistent", GIT_ALLOC_LIMIT: maxMemory },
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_ATTR_NOSYSTEM: "1",
+  GIT_CONFIG_PARAMETERS: "",
+  GIT_CONFIG_COUNT: "0",
+  GIT_NO_LAZY_FETCH: "1",
+  GIT_GRAFT_FILE: "/nonexistent",
+  GIT_ALLOC_LIMIT: maxMemory,
 };
 
-export interface IsolatedGitRunOptions extends Pick<GitRunOptions, "input" | "env" | "maxBytes" | "limitMs"> {
+interface IsolatedGitRunOptions extends Pick<GitRunOptions, "input" | "env" | "maxBytes" | "limitMs"> {
   /**
    * The exit codes that `git` accepts, by default only 0. After any other exit code, `git` throws GIT_FAILED.
    */
@@ -87,11 +106,12 @@ export async function createIsolatedRepo(
   );
   writeFileSync(join(folder, "objects", "info", "alternates"), `${quoted(objects)}\n`);
   // In a shallow clone, git needs this file to know where the history is cut off.
-  await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(forgiveMissing);
+  await copyFile(join(commonFolder, "shallow"), join(folder, "shallow")).catch(ifMissing(undefined));
 
   const base: Readonly<Record<string, string>> = {
     ...safeGitEnvironment,
-    ...{ GIT_DIR: folder, ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }) },
+    GIT_DIR: folder,
+    ...(newObjects === "theirs" && { GIT_OBJECT_DIRECTORY: objects }),
   };
   const always = { folder, env: base, limitMs: usualLimitMs, signal };
   const run: IsolatedRepository["run"] = (args, { env, limitMs = usualLimitMs, ...rest } = {}) =>
@@ -100,12 +120,13 @@ export async function createIsolatedRepo(
     const { exitCode, output, reason, isCut } = await run(args, rest);
     // If the caller set a limit, cut output is a valid answer, too.
     if (isCut && rest.maxBytes !== undefined) return { exitCode: 0, output, isCut };
-    if (exitCode === undefined || !expectedExitCodes.includes(exitCode))
-      throw new SwarmError("GIT_FAILED", { command: args[0] ?? "", reason });
+    if (exitCode === undefined || !expectedExitCodes.includes(exitCode)) throw createGitError(args, reason);
     return { exitCode, output, isCut };
   };
   return {
-    ...{ folder, run, git },
+    folder,
+    run,
+    git,
     text: async (args, options) => (await git(args, options)).output.toString(),
     stream: (args, options) => streamGit([...safeGitArguments, ...args], { ...always, ...options }),
     objects: createGitObjectReader(safeGitArguments, always),
@@ -119,10 +140,8 @@ export async function isAncestor(
   commit: string,
 ): Promise<boolean> {
   if (await areNearbyAncestors(repo.objects, [ancestor], commit)) return true;
-  const result = await repo.git(["merge-base", "--is-ancestor", ancestor, commit], {
-    expectedExitCodes: [0, 1],
-  });
-  return result.exitCode === 0;
+  const args = ["merge-base", "--is-ancestor", ancestor, commit];
+  return (await repo.git(args, { expectedExitCodes: [0, 1] })).exitCode === 0;
 }
 
 /** Returns whether all of these IDs are IDs of commits that the repository has. */
@@ -133,8 +152,4 @@ export async function areCommits(repo: IsolatedRepository, ids: readonly string[
 /** Quotes a path for git's file `objects/info/alternates`, so that the path may contain any characters. */
 function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
-}
-
-function forgiveMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }

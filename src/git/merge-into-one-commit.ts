@@ -1,6 +1,7 @@
-import { SwarmError } from "../errors/errors.ts";
 import { sanitizeLines, sanitizeText } from "../text/sanitize-text.ts";
 import { type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
+import { isCommitId } from "./rules/commit-id.ts";
+import { createGitError } from "./start-git.ts";
 import type { CommitsToMerge, MergeResult } from "./work-repository-port.ts";
 
 /**
@@ -39,7 +40,7 @@ export async function findConflictingFiles(
   ours: string,
   theirs: string,
 ): Promise<readonly string[]> {
-  return (await mergeTrees(repo, ours, theirs)).conflicts;
+  return (await mergeTrees(repo, { ours, theirs })).conflicts;
 }
 
 /**
@@ -48,11 +49,11 @@ export async function findConflictingFiles(
  */
 export async function mergeTwoCommits(
   repo: IsolatedRepository,
-  { ours, theirs, message }: CommitsToMerge,
+  commits: CommitsToMerge,
 ): Promise<MergeResult> {
-  const { tree, conflicts } = await mergeTrees(repo, ours, theirs);
+  const { tree, conflicts } = await mergeTrees(repo, commits);
   if (conflicts.length > 0) return { kind: "conflict", files: conflicts };
-  return { kind: "commit", commit: await commitMerge(repo, { ours, theirs, message }, tree) };
+  return { kind: "commit", commit: await commitMerge(repo, commits, tree) };
 }
 
 /**
@@ -63,7 +64,7 @@ export async function mergeTwoWithConflictMarkers(
   repo: IsolatedRepository,
   commits: CommitsToMerge,
 ): Promise<{ readonly commit: string; readonly conflicts: readonly string[] }> {
-  const { tree, conflicts } = await mergeTrees(repo, commits.ours, commits.theirs);
+  const { tree, conflicts } = await mergeTrees(repo, commits);
   return { commit: await commitMerge(repo, commits, tree), conflicts };
 }
 
@@ -78,8 +79,12 @@ async function commitMerge(
     ["commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-m", sanitizeLines(message), tree],
     {
       env: {
-        ...{ GIT_AUTHOR_NAME: merger.name, GIT_AUTHOR_EMAIL: merger.email, GIT_AUTHOR_DATE: date },
-        ...{ GIT_COMMITTER_NAME: merger.name, GIT_COMMITTER_EMAIL: merger.email, GIT_COMMITTER_DATE: date },
+        GIT_AUTHOR_NAME: merger.name,
+        GIT_AUTHOR_EMAIL: merger.email,
+        GIT_AUTHOR_DATE: date,
+        GIT_COMMITTER_NAME: merger.name,
+        GIT_COMMITTER_EMAIL: merger.email,
+        GIT_COMMITTER_DATE: date,
       },
     },
   );
@@ -92,12 +97,10 @@ async function commitMerge(
  */
 const [maxNames, maxNamesBytes] = [1_000, 1024 * 1024];
 
-interface MergedTree {
-  readonly tree: string;
-  readonly conflicts: readonly string[];
-}
-
-async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string): Promise<MergedTree> {
+async function mergeTrees(
+  repo: IsolatedRepository,
+  { ours, theirs }: Pick<CommitsToMerge, "ours" | "theirs">,
+): Promise<{ readonly tree: string; readonly conflicts: readonly string[] }> {
   const { exitCode, output, isCut } = await repo.git(
     ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", "--end-of-options", ours, theirs],
     { expectedExitCodes: [0, 1], maxBytes: maxNamesBytes },
@@ -105,8 +108,7 @@ async function mergeTrees(repo: IsolatedRepository, ours: string, theirs: string
   // git lists files only if there is a conflict, so output that reached the limit means a conflict.
   const isConflict = exitCode === 1 || isCut;
   const [tree = "", ...files] = output.toString().split("\0").filter(Boolean);
-  if (!/^[0-9a-f]{40}$/.test(tree))
-    throw new SwarmError("GIT_FAILED", { command: "merge-tree", reason: "git printed no tree id" });
+  if (!isCommitId(tree)) throw createGitError(["merge-tree"], "git printed no tree id");
   // The exit code says whether there is a conflict. The file names may be unprintable, so clean them.
   const conflicts = isConflict ? files.slice(0, maxNames).map((path) => sanitizeText(path)) : [];
   return { tree, conflicts: isConflict && conflicts.length === 0 ? ["?"] : conflicts };

@@ -1,8 +1,7 @@
-import { SwarmError } from "../errors/errors.ts";
 import { type InteractiveGit, startInteractiveGit } from "./interactive-git.ts";
-import type { GitStartOptions } from "./start-git.ts";
+import { createGitError, type GitStartOptions } from "./start-git.ts";
 
-export interface GitObjectFacts {
+interface GitObjectFacts {
   readonly id: string;
   readonly type: string;
   readonly bytes: number;
@@ -20,6 +19,26 @@ export interface GitObjectReader extends AsyncDisposable {
   readFacts(names: readonly string[]): Promise<(GitObjectFacts | null)[]>;
   /** Yields the content of each object, whatever its type and size. The caller must check the sizes first. */
   readContents(ids: readonly string[]): AsyncGenerator<Buffer>;
+}
+
+/**
+ * Reads the contents of git blobs with the given IDs. The content is null if the blob is larger than
+ * `maxFileBytes`, or if the ID does not name a blob.
+ */
+export async function readSmallBlobs(
+  objects: GitObjectReader,
+  ids: readonly string[],
+  maxFileBytes: number,
+): Promise<ReadonlyMap<string, string | null>> {
+  const unique = [...new Set(ids)].filter((id) => !/^0+$/.test(id));
+  const found = new Map<string, string | null>(unique.map((id) => [id, null]));
+  const facts = await objects.readFacts(unique);
+  const small = facts.flatMap((fact) =>
+    fact?.type === "blob" && fact.bytes <= maxFileBytes ? [fact.id] : [],
+  );
+  let at = 0;
+  for await (const content of objects.readContents(small)) found.set(small[at++] ?? "", content.toString());
+  return found;
 }
 
 /** The maximum number of requests to send to git before reading git's answers. */
@@ -71,11 +90,7 @@ export function createGitObjectReader(args: readonly string[], start: GitStartOp
         try {
           for (const id of some) {
             const facts = factsIn(await line());
-            if (!facts)
-              throw new SwarmError("GIT_FAILED", {
-                command: "cat-file",
-                reason: `the git object ${id} is missing`,
-              });
+            if (!facts) throw createGitError(["cat-file"], `the git object ${id} is missing`);
             const content = await bytes(facts.bytes);
             await bytes("\n".length);
             left -= 1;

@@ -1,5 +1,5 @@
 import type { CommitReader } from "./commit-reader-port.ts";
-import type { GitQueries } from "./git-queries.ts";
+import type { GitQueries } from "./git.ts";
 import type { WorkRepository } from "./work-repository-port.ts";
 
 /** Access to git in the user's repository. */

@@ -1,4 +1,5 @@
 import { sanitizeText } from "../text/sanitize-text.ts";
+import { foldersAbove } from "../text/tree-path.ts";
 import { branchesInUse } from "./branches-in-use.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
 import { type FoundRef, openRefStore, type RefStore } from "./ref-store.ts";
@@ -12,41 +13,56 @@ interface PublishDeps {
   readonly repo: IsolatedRepository;
 }
 
+/** The refs and worktrees of the user's repository that decide whether swarm may move a branch. */
+interface Surroundings {
+  readonly repo: IsolatedRepository;
+  readonly refs: RefStore;
+  readonly there: readonly FoundRef[];
+  /** The branches that swarm must not move, each with the folder of the worktree that uses it. */
+  readonly used: ReadonlyMap<string, string>;
+}
+
 /**
  * Implements `publish` of `WorkRepository`: creates `branch` at the worker's last commit, or moves it there.
  * If an obstacle prevents this, uses `fallbackBranch` instead.
  */
 export async function publishBranch(
-  { commonFolder, repo }: PublishDeps,
+  deps: PublishDeps,
   { commit, base, branch, fallbackBranch, beforeMove = async () => {} }: WorkToPublish,
 ): Promise<PublishResult> {
-  if (!(await isAncestor(repo, base, commit))) throw new Error(`${commit} is not a descendant of ${base}`);
-  const refs = openRefStore(commonFolder);
-  const used = await branchesInUse(refs, commonFolder);
-  const there = await refsAround(refs, [branch, fallbackBranch].filter(isBranchName));
-  const held = await holderOf({ repo, there }, [branch, fallbackBranch], commit);
+  if (!(await isAncestor(deps.repo, base, commit)))
+    throw new Error(`${commit} is not a descendant of ${base}`);
+  const names = [branch, fallbackBranch];
+  const around = await lookAround(deps, names);
+  const held = await holderOf(around, names, commit);
   const obstacles: BranchObstacle[] = [];
-  const found = (name: string): PublishResult => ({
-    ...{ kind: "published", ref: heads + name, old: commit, how: "found", aside: obstacles[0] ?? null },
+  const published = (
+    name: string,
+    old: string | null,
+    how: "created" | "moved" | "found",
+  ): PublishResult => ({
+    kind: "published",
+    ref: heads + name,
+    old,
+    how,
+    aside: obstacles[0] ?? null,
   });
 
-  for (const name of [branch, fallbackBranch]) {
-    if (name === held) return found(name);
-    const verdict = await judge({ repo, there, used }, name, commit);
+  for (const name of names) {
+    if (name === held) return published(name, commit, "found");
+    const verdict = await judge(around, name, commit);
     if ("why" in verdict) {
       obstacles.push(verdict);
       continue;
     }
     // The fallback branch already has the work: an earlier run published it there and crashed before
     // recording that. Do not publish the work twice, even if the wanted branch is free now.
-    if (held !== null) return found(held);
+    if (held !== null) return published(held, commit, "found");
     const move = { ref: heads + name, old: verdict.at, new: commit };
     await beforeMove(move);
-    const moved = await refs.move(move, verdict.at === null ? "work published" : "more work published");
-    if (moved.kind === "moved") {
-      const how = move.old === null ? "created" : "moved";
-      return { kind: "published", ref: move.ref, old: move.old, how, aside: obstacles[0] ?? null };
-    }
+    const isNew = move.old === null;
+    const moved = await around.refs.move(move, isNew ? "work published" : "more work published");
+    if (moved.kind === "moved") return published(name, move.old, isNew ? "created" : "moved");
     obstacles.push(
       moved.kind === "failed"
         ? { branch: name, why: "failed", reason: moved.reason }
@@ -65,15 +81,26 @@ export async function publishBranch(
  * null if there is none.
  */
 export async function inspectBranch(
-  { commonFolder, repo }: PublishDeps,
+  deps: PublishDeps,
   name: string,
 ): Promise<{ readonly commit: string | null; readonly obstacle: BranchObstacle | null }> {
+  const around = await lookAround(deps, [name]);
+  const commit = findBranch(around, name)?.commit ?? null;
+  const verdict = await judge(around, name, commit);
+  return { commit, obstacle: "why" in verdict ? verdict : null };
+}
+
+async function lookAround(
+  { commonFolder, repo }: PublishDeps,
+  names: readonly string[],
+): Promise<Surroundings> {
   const refs = openRefStore(commonFolder);
   const used = await branchesInUse(refs, commonFolder);
-  const there = await refsAround(refs, [name].filter(isBranchName));
-  const commit = there.find((ref) => ref.name === heads + name)?.commit ?? null;
-  const verdict = await judge({ repo, there, used }, name, commit);
-  return { commit, obstacle: "why" in verdict ? verdict : null };
+  return { repo, refs, used, there: await refsAround(refs, names.filter(isBranchName)) };
+}
+
+function findBranch({ there }: Surroundings, name: string): FoundRef | undefined {
+  return there.find((ref) => ref.name === heads + name);
 }
 
 /**
@@ -81,13 +108,13 @@ export async function inspectBranch(
  * is none.
  */
 async function holderOf(
-  { repo, there }: { readonly repo: IsolatedRepository; readonly there: readonly FoundRef[] },
+  around: Surroundings,
   names: readonly string[],
   commit: string,
 ): Promise<string | null> {
   for (const name of names) {
-    const at = there.find((ref) => ref.name === heads + name);
-    if (at && at.symbolicTarget === null && (await hasCommit(repo, at.commit, commit))) return name;
+    const at = findBranch(around, name);
+    if (at?.symbolicTarget === null && (await hasCommit(around.repo, at.commit, commit))) return name;
   }
   return null;
 }
@@ -97,30 +124,26 @@ async function holderOf(
  * the obstacle.
  */
 async function judge(
-  {
-    repo,
-    there,
-    used,
-  }: {
-    readonly repo: IsolatedRepository;
-    readonly there: readonly FoundRef[];
-    readonly used: ReadonlyMap<string, string>;
-  },
+  around: Surroundings,
   name: string,
   /** The commit to which the branch would move; null if the caller asks only about the branch. */
   commit: string | null,
 ): Promise<{ readonly at: string | null } | BranchObstacle> {
   const branch = sanitizeText(name);
-  const problem = findBranchProblem(name, remotesIn(there));
+  const problem = findBranchProblem(name, remotesIn(around.there));
   if (problem !== null) return { branch, why: "invalid-name", reason: `the branch name ${problem}` };
-  const worktree = used.get(name);
+  const worktree = around.used.get(name);
   if (worktree !== undefined)
     return { branch, why: "in-use", reason: `the branch is checked out in ${sanitizeText(worktree)}` };
-  const own = there.find((ref) => ref.name === heads + name);
-  const other = there.find((ref) => blocksRef(ref.name, heads + name));
+  const own = findBranch(around, name);
+  // A git repository cannot have two refs of which one has the name of a parent path of the other.
+  const other = around.there.find(
+    (ref) => ref.name.startsWith(`${heads}${name}/`) || `${heads}${name}`.startsWith(`${ref.name}/`),
+  );
   if (other)
     return {
-      ...{ branch, why: "name-conflict" },
+      branch,
+      why: "name-conflict",
       reason: `the branch name conflicts with the existing branch ${sanitizeText(other.name.slice(heads.length))}: git cannot store a branch below another branch`,
     };
   if (!own) return { at: null };
@@ -130,7 +153,7 @@ async function judge(
       why: "alias",
       reason: `the branch is a symbolic ref to ${sanitizeText(own.symbolicTarget)}`,
     };
-  if (commit === null || (await hasCommit(repo, commit, own.commit))) return { at: own.commit };
+  if (commit === null || (await hasCommit(around.repo, commit, own.commit))) return { at: own.commit };
   return {
     branch,
     why: "elsewhere",
@@ -154,22 +177,11 @@ function remotesIn(there: readonly FoundRef[]): string[] {
  * them in the path, and a remote's branches if the remote's name is the first part of a branch name.
  */
 async function refsAround(refs: RefStore, names: readonly string[]): Promise<FoundRef[]> {
-  const above = names.flatMap((name) => {
-    const parts = name.split("/");
-    return parts.slice(0, -1).map((_, at) => parts.slice(0, at + 1).join("/"));
-  });
+  const branches = names.flatMap((name) => [name, ...foldersAbove(name)]).map((name) => heads + name);
   const firsts = names.map((name) => remotes + name.split("/")[0]);
-  const patterns = [...new Set([...[...names, ...above].map((name) => heads + name), ...firsts])];
+  const patterns = [...new Set([...branches, ...firsts])];
   // Without any pattern, git would list all refs.
   return patterns.length === 0 ? [] : refs.find(patterns);
-}
-
-/**
- * Returns whether one ref's name is a parent path of the other's, such as `a` of `a/b`. A git repository
- * cannot have both refs.
- */
-function blocksRef(ref: string, wanted: string): boolean {
-  return ref.startsWith(`${wanted}/`) || wanted.startsWith(`${ref}/`);
 }
 
 /** Returns whether `commit` is in the history of `tip`; false if either commit is missing. */

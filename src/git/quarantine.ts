@@ -9,7 +9,7 @@ import { createIsolatedRepo, type IsolatedRepository } from "./isolated-reposito
  * A new folder for data that swarm has not checked yet, which only this user can enter. Disposing removes the
  * folder.
  */
-export interface Quarantine extends AsyncDisposable {
+interface Quarantine extends AsyncDisposable {
   readonly folder: string;
   /**
    * Creates an isolated repository in this folder for git's access to the user's repository. With `own`, git

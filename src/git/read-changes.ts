@@ -3,7 +3,7 @@ import { baseNameOf } from "../text/tree-path.ts";
 import { splitStream } from "../wire/split-stream.ts";
 import { type ChangedEntry, readChangedEntries } from "./changed-entries.ts";
 import type { IsolatedRepository } from "./isolated-repository.ts";
-import { readSmallBlobs } from "./read-small-blobs.ts";
+import { readSmallBlobs } from "./object-reader.ts";
 import { findSensitiveReason, hasChangedScripts, type SensitivePath } from "./rules/sensitive-paths.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "./work-repository-port.ts";
 
@@ -44,7 +44,7 @@ export async function readSensitivePaths(
 ): Promise<SensitiveChanges> {
   const paths: SensitivePath[] = [];
   const deleted: string[] = [];
-  let deletedTotal = 0;
+  let total = 0;
   let isCut = false;
   let waiting: ChangedEntry[] = [];
   let links = 0;
@@ -52,29 +52,30 @@ export async function readSensitivePaths(
   const judge = async (): Promise<void> => {
     const entries = waiting;
     waiting = [];
-    const linkIds = entries
-      .filter(isLink)
-      .slice(0, maxLinks - links)
-      .map(({ id }) => id);
-    links += linkIds.length;
-    const targets = await readSmallBlobs(repo, linkIds, maxLinkBytes);
+    const linkIds = entries.filter(isLink).map(({ id }) => id);
+    const read = linkIds.slice(0, maxLinks - links);
+    links += read.length;
+    const targets = await readSmallBlobs(repo.objects, read, maxLinkBytes);
     for (const entry of entries) {
+      const { path, mode } = entry;
+      const isManifest = mode.startsWith("100") && baseNameOf(path).toLowerCase() === "package.json";
       const why = findSensitiveReason({
-        path: entry.path,
+        path,
         // A link whose target is too long to read works nowhere, so judge it like a link that leads outside.
         linkTo: isLink(entry) ? (targets.get(entry.id) ?? "/") : null,
-        hasChangedScripts: isManifest(entry) && (await runsOtherScripts(entry)),
+        hasChangedScripts: isManifest && (await runsOtherScripts(entry)),
       });
       if (why === null) continue;
-      if (paths.length < maxShown) paths.push({ path: sanitizeText(entry.path), why });
+      if (paths.length < maxShown) paths.push({ path: sanitizeText(path), why });
       else isCut = true;
     }
   };
   const unread = await readChangedEntries(repo.objects, {
-    ...{ base, tip },
+    base,
+    tip,
     async onEntry(entry) {
-      if (isGone(entry)) {
-        deletedTotal += 1;
+      if (entry.mode === "000000") {
+        total += 1;
         if (deleted.length < maxShown) deleted.push(sanitizeText(entry.path));
       }
       waiting.push(entry);
@@ -82,22 +83,11 @@ export async function readSensitivePaths(
     },
   });
   await judge();
-  return {
-    ...{ paths, isCut: isCut || unread !== null },
-    deleted: { total: deletedTotal, paths: deleted },
-  };
-}
-
-function isGone({ mode }: ChangedEntry): boolean {
-  return mode === "000000";
+  return { paths, isCut: isCut || unread !== null, deleted: { total, paths: deleted } };
 }
 
 function isLink({ mode }: ChangedEntry): boolean {
   return mode === "120000";
-}
-
-function isManifest({ mode, path }: ChangedEntry): boolean {
-  return mode.startsWith("100") && baseNameOf(path).toLowerCase() === "package.json";
 }
 
 /**
@@ -107,7 +97,7 @@ function isManifest({ mode, path }: ChangedEntry): boolean {
 function scriptComparer(repo: IsolatedRepository): (entry: ChangedEntry) => Promise<boolean> {
   let left = maxBytesOfManifests;
   return async ({ id, oldId }) => {
-    const contents = await readSmallBlobs(repo, [id, oldId], Math.min(maxManifestBytes, left));
+    const contents = await readSmallBlobs(repo.objects, [id, oldId], Math.min(maxManifestBytes, left));
     const [after, before] = [contents.get(id) ?? null, contents.get(oldId) ?? null];
     left -= (after?.length ?? 0) + (before?.length ?? 0);
     return after === null || hasChangedScripts(before, after);
@@ -159,7 +149,9 @@ export async function readChanges(repo: IsolatedRepository, base: string, tip: s
     if (files.length < maxShown) files.push({ ...file, path: sanitizeText(file.path) });
   }
   return {
-    ...{ commits: commits.slice(0, maxShown).reverse(), files, totals },
+    commits: commits.slice(0, maxShown).reverse(),
+    files,
+    totals,
     isCut: isLate || commits.length > maxShown || totals.files > maxShown,
   };
 }

@@ -49,6 +49,18 @@ export async function runGit(
   return { ...end, exitCode: undefined, output, isCut, reason };
 }
 
+/** Runs git as `runGit` does and returns its output. Throws GIT_FAILED if git fails. */
+export async function gitOutput(args: readonly string[], options: GitRunOptions): Promise<Buffer> {
+  const { exitCode, output, reason } = await runGit(args, options);
+  if (exitCode !== 0) throw createGitError(args, reason);
+  return output;
+}
+
+/** Returns the arguments that give git these settings, for example `core.quotePath=false`. */
+export function withSettings(...settings: readonly string[]): string[] {
+  return settings.flatMap((setting) => ["-c", setting]);
+}
+
 function lateReason({ limitMs = 0 }: GitStartOptions): string {
   return `git took longer than ${formatDuration(limitMs)}`;
 }

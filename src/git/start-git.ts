@@ -6,15 +6,27 @@ import { sanitizeText } from "../text/sanitize-text.ts";
  * The variables to remove from git's environment. If a git hook calls swarm, git has set these variables, and
  * they would direct swarm's own git commands to another repository.
  */
-const elsewhere: Readonly<Record<string, undefined>> = {
-  ...{ GIT_DIR: undefined, GIT_WORK_TREE: undefined, GIT_COMMON_DIR: undefined, GIT_INDEX_FILE: undefined },
-  ...{ GIT_OBJECT_DIRECTORY: undefined, GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined },
-  ...{ GIT_NAMESPACE: undefined, GIT_SHALLOW_FILE: undefined, GIT_GRAFT_FILE: undefined },
-  ...{ GIT_QUARANTINE_PATH: undefined, GIT_PREFIX: undefined },
-};
+const elsewhere: Readonly<Record<string, undefined>> = Object.fromEntries(
+  [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_QUARANTINE_PATH",
+    "GIT_PREFIX",
+  ].map((name) => [name, undefined]),
+);
 
 const always = {
-  ...{ GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", GIT_NO_REPLACE_OBJECTS: "1", LC_ALL: "C" },
+  GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
+  GIT_NO_REPLACE_OBJECTS: "1",
+  LC_ALL: "C",
 };
 
 export interface GitStartOptions {
@@ -24,7 +36,7 @@ export interface GitStartOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface StartedGit {
+interface StartedGit {
   readonly child: ChildProcess;
   /** Resolves when git has ended and its stdout and stderr are closed. */
   readonly ended: Promise<GitExit>;
@@ -46,11 +58,12 @@ export interface GitExit {
 const killAfterMs = 5_000;
 const maxComplaintLength = 64 * 1024;
 
-/** The running git processes, which swarm kills when it exits itself. */
 const running = new Set<ChildProcess>();
-process.on("exit", () => {
+
+/** Kills the git processes that this process has started and that still run. Called when this process exits. */
+export function killRunningGit(): void {
   for (const git of running) git.kill();
-});
+}
 
 /**
  * Starts git with Node's `spawn`, because a swarm starts git about twenty times for each worker. The overhead
@@ -62,7 +75,8 @@ export function startGit(
 ): StartedGit {
   signal?.throwIfAborted();
   const child = spawn("git", args, {
-    ...{ cwd: folder, stdio: [stdin, "pipe", "pipe"] },
+    cwd: folder,
+    stdio: [stdin, "pipe", "pipe"],
     env: { ...process.env, ...always, ...elsewhere, ...env },
   });
   running.add(child);

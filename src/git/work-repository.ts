@@ -1,4 +1,4 @@
-import { findRefCommit, type ImportDeps, importBundle } from "./import-bundle.ts";
+import { type ImportDeps, importBundle } from "./import-bundle.ts";
 import { areCommits, type IsolatedRepository, isAncestor } from "./isolated-repository.ts";
 import {
   findConflictingFiles,
@@ -54,7 +54,7 @@ export function workRepository(deps: ImportDeps): WorkRepository {
         signal,
       ),
 
-    commitAt: (ref) => findRefCommit(commonFolder, openRefStore(commonFolder), ref),
+    commitAt: (ref) => openRefStore(commonFolder).commitAt(ref),
 
     async moveRef(move) {
       if (!move.ref.startsWith("refs/aimi/")) throw new Error(`${move.ref} is not a ref below refs/aimi/`);

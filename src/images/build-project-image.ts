@@ -1,14 +1,19 @@
 import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import { type ContainerEngine, labels } from "../engine/engine.ts";
-import { SwarmError } from "../errors/errors.ts";
+import { isError, SwarmError } from "../errors/errors.ts";
 import type { CommitReader, TrackedFile } from "../git/commit-reader-port.ts";
-import type { EnsuredImage, EnsureImageDeps, ImageBuildCallbacks } from "./ensure-base-image.ts";
+import type {
+  BaseImageBuildOptions,
+  EnsuredImage,
+  EnsureImageDeps,
+  ImageBuildCallbacks,
+} from "./ensure-base-image.ts";
 import {
   computeImageLookupKey,
   type ImageProject,
   isRegularTrackedFile,
-  type ProjectImageOptions,
   type ProjectImagePlan,
+  type ProjectImageRequest,
   planProjectImage,
 } from "./plan-project-image.ts";
 import { formatInputsLabel } from "./rules/image-inputs.ts";
@@ -32,7 +37,7 @@ export async function ensureProjectImage(
     base,
     options,
     fresh,
-  }: { readonly base: EnsuredImage; readonly options: ProjectImageOptions; readonly fresh: boolean },
+  }: Pick<ProjectImageRequest, "base" | "options"> & Pick<BaseImageBuildOptions, "fresh">,
   report: ImageBuildCallbacks,
   signal?: AbortSignal,
 ): Promise<EnsuredProjectImage> {
@@ -128,7 +133,7 @@ async function* contextOf(
         .map((path) => ({ path, from: path }));
   const tracked: Copy[] = [];
   for (const { path, from } of wanted) {
-    const file = from === null ? undefined : fileByPath.get(from);
+    const file = fileByPath.get(from ?? "");
     if (file) tracked.push({ path, file });
     else yield { ...plain, kind: "file", path, content: new Uint8Array() };
   }
@@ -150,7 +155,7 @@ const maxBatchFiles = 256;
  * holds all contents.
  */
 async function* withContents(
-  commits: Pick<CommitReader, "contents">,
+  commits: CommitReader,
   copies: readonly Copy[],
 ): AsyncGenerator<Copy & { readonly content: Uint8Array }> {
   let count = 1;
@@ -170,14 +175,11 @@ async function* withContents(
  * Returns other errors unchanged.
  */
 function unsuitable(error: unknown, image: string): unknown {
-  if (!(error instanceof SwarmError) || error.code !== "IMAGE_BUILD_FAILED") return error;
-  const { reason, step } = error.details as { reason: string; step: string };
-  const [, absent] = new RegExp(`${unsuitableImageMark} (.*)`).exec(reason) ?? [];
-  if (absent !== undefined)
-    return new SwarmError("IMAGE_UNSUITABLE", { image, absent: absent.split(/, */) }, error);
+  if (!isError(error, "IMAGE_BUILD_FAILED")) return error;
+  const { reason, step } = error.details;
+  const [, found] = new RegExp(`${unsuitableImageMark} (.*)`).exec(reason) ?? [];
   // If the image has no shell, the check for missing programs cannot run. Then the failed step still shows
   // the check's script.
-  return /absent="";/.test(step)
-    ? new SwarmError("IMAGE_UNSUITABLE", { image, absent: ["sh"] }, error)
-    : error;
+  const absent = found?.split(/, */) ?? (/absent="";/.test(step) ? ["sh"] : null);
+  return absent ? new SwarmError("IMAGE_UNSUITABLE", { image, absent }, error) : error;
 }

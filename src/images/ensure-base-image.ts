@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import { type ContainerEngine, labels } from "../engine/engine.ts";
 import type { ImageBuildEvent, ImageFacts } from "../engine/images.ts";
@@ -13,7 +13,7 @@ import {
   rootFilesystemImage,
 } from "../engine/rules/base-image.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import type { ImageSources } from "./image-sources-port.ts";
 import {
   checksumOfInputs,
@@ -144,7 +144,7 @@ export async function baseImageInputs(
 }
 
 export function sha256(bytes: string | Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes);
 }
 
 /** Returns the given image if all its build inputs except the root filesystem are as expected, else null. */

@@ -93,15 +93,10 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
       return { base, project: await ensureProjectImage({ ...deps, project }, request, report, signal) };
     },
 
-    async prune({ all, own = false, dryRun }, signal) {
-      const project = await deps.project();
+    async prune({ dryRun, ...words }, signal) {
+      const project = (await deps.project())?.id ?? null;
       const current = [baseImage, rootFilesystemImage];
-      const unneeded = planImagePrune(await list(signal), {
-        project: project?.id ?? null,
-        all,
-        own,
-        current,
-      });
+      const unneeded = planImagePrune(await list(signal), { ...words, project, current });
       if (dryRun) return unneeded;
       const { images } = await engine.open();
       const removed: ListedImage[] = [];
@@ -121,31 +116,28 @@ export function imageOperations(deps: ImageOperationsDeps): ImageOperations {
       if (!project || commit === null) return explained;
       const { builder } = await engine.info(signal);
       const options = { ignoreScripts: words.ignoreScripts, buildNetwork: words.buildNetwork };
-      const checksum = base?.labels[labels.checksum] ?? "to-be-built";
       const isBaseCurrent = explained[0]?.state === "up to date";
       const plan = await planProjectImage(
         { ...deps, project },
         {
-          ...{ commit, builder, options },
+          commit,
+          builder,
+          options,
           base: {
             id: isBaseCurrent && base ? base.id : "to be built",
             tag: baseImage,
-            checksum,
+            checksum: base?.labels[labels.checksum] ?? "to-be-built",
             built: false,
           },
         },
       );
       const wantedLabels = { [labels.project]: project.id, [labels.role]: "project-image" };
-      const built = (await images.list(wantedLabels, signal)).map((image) => ({
-        ...listedImage(image),
-        checksum: image.labels[labels.checksum],
-        inputs: parseInputsLabel(image.labels[labels.inputs]),
-      }));
-      const ours = built
+      const ours = (await images.list(wantedLabels, signal))
         .filter(({ tags }) => tags.some((tag) => tag.startsWith("aimi-sandbox-")))
         .sort(byAge);
-      const same = ours.find((image) => image.checksum === plan.checksum) ?? ours[0];
-      return [...explained, explain(plan.repository, same?.inputs ?? null, plan.inputs, plan.warnings)];
+      const same = ours.find((image) => image.labels[labels.checksum] === plan.checksum) ?? ours[0];
+      const before = parseInputsLabel(same?.labels[labels.inputs]);
+      return [...explained, explain(plan.repository, before, plan.inputs, plan.warnings)];
     },
   };
 }
@@ -188,13 +180,16 @@ function explain(
 
 function listedImage({ id, tags, labels: found, createdAt, sizeBytes }: ImageFacts): ListedImage {
   return {
-    ...{ id, tags, createdAt, sizeBytes },
+    id,
+    tags,
+    createdAt,
+    sizeBytes,
     role: found[labels.role] ?? "",
     project: found[labels.project] ?? null,
     commit: parseInputsLabel(found[labels.inputs])?.["commit"] ?? null,
   };
 }
 
-function byAge(a: ListedImage, b: ListedImage): number {
+function byAge(a: Pick<ImageFacts, "createdAt">, b: Pick<ImageFacts, "createdAt">): number {
   return b.createdAt.getTime() - a.createdAt.getTime();
 }

@@ -52,7 +52,11 @@ export function imageSources({
         "npm",
         ["pack", `${name}@${version}`, "--loglevel=error", "--pack-destination", folder],
         {
-          ...{ cwd: folder, env, extendEnv: false, reject: false, stdin: "ignore" },
+          cwd: folder,
+          env,
+          extendEnv: false,
+          reject: false,
+          stdin: "ignore",
           ...(signal && { cancelSignal: signal }),
         },
       );
@@ -76,30 +80,21 @@ export function imageSources({
       const { folder } = own;
       await debootstrap(env, release, join(folder, "root"), onStep, signal);
       onStep("Packing the root filesystem");
-      const tar = spawn(
-        "tar",
-        [
-          "--create",
-          "--one-file-system",
-          "--numeric-owner",
-          "--exclude=./var/cache/apt/archives/*.deb",
-          "--directory",
-          join(folder, "root"),
-          ".",
-        ],
-        { stdio: ["ignore", "pipe", "ignore"], ...(signal && { signal }) },
-      );
-      const ended = new Promise<number | null>((resolve, reject) => {
-        tar.once("error", reject);
-        tar.once("close", resolve);
+      const words =
+        "--create --one-file-system --numeric-owner --exclude=./var/cache/apt/archives/*.deb --directory";
+      const tar = spawn("tar", [...words.split(" "), join(folder, "root"), "."], {
+        stdio: ["ignore", "pipe", "ignore"],
+        ...(signal && { signal }),
       });
+      const { promise: ended, resolve, reject } = Promise.withResolvers<number | null>();
+      tar.once("error", reject).once("close", resolve);
       ended.catch(() => {});
       yield* tar.stdout;
       const code = await ended.catch((error) => {
         signal?.throwIfAborted();
         throw error;
       });
-      if (code !== 0) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason: `tar exited with ${code}` });
+      if (code !== 0) throw rootFailed(`tar exited with ${code}`);
     },
   };
 }
@@ -117,15 +112,13 @@ function firstWords(text: string): string {
 }
 
 async function refuseWithout(env: EnvironmentVariables): Promise<void> {
-  const reason =
-    process.platform !== "linux"
-      ? "debootstrap needs Linux"
-      : process.getuid?.() !== 0
-        ? "debootstrap needs root"
-        : (await findProgram("debootstrap", env)) === null
-          ? "debootstrap is not installed"
-          : null;
-  if (reason !== null) throw new SwarmError("ROOT_FILESYSTEM_FAILED", { reason });
+  if (process.platform !== "linux") throw rootFailed("debootstrap needs Linux");
+  if (process.getuid?.() !== 0) throw rootFailed("debootstrap needs root");
+  if ((await findProgram("debootstrap", env)) === null) throw rootFailed("debootstrap is not installed");
+}
+
+function rootFailed(reason: string): SwarmError {
+  return new SwarmError("ROOT_FILESYSTEM_FAILED", { reason });
 }
 
 async function debootstrap(
@@ -144,8 +137,7 @@ async function debootstrap(
     extendEnv: false,
     ...(signal && { cancelSignal: signal, forceKillAfterDelay: 2_000 }),
   });
-  const lines = createInterface({ input: run.stdout });
-  for await (const line of lines) {
+  for await (const line of createInterface({ input: run.stdout })) {
     const [, step] =
       /^I: (Retrieving Packages|Unpacking the base system|Configuring the base system|.*installed success.*)/.exec(
         line,
@@ -155,12 +147,11 @@ async function debootstrap(
   const { failed, stdout, stderr } = await run;
   signal?.throwIfAborted();
   if (failed)
-    throw new SwarmError("ROOT_FILESYSTEM_FAILED", {
-      reason:
-        `${stdout}\n${stderr}`
-          .split("\n")
-          .filter((line) => /^E:/.test(line))
-          .join(" ")
-          .slice(0, 300) || "debootstrap failed",
-    });
+    throw rootFailed(
+      `${stdout}\n${stderr}`
+        .split("\n")
+        .filter((line) => line.startsWith("E:"))
+        .join(" ")
+        .slice(0, 300) || "debootstrap failed",
+    );
 }

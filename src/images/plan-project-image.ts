@@ -11,6 +11,7 @@ import { checksumOfInputs, type ImageInputs } from "./rules/image-inputs.ts";
 import { renderProjectDockerfile } from "./rules/project-dockerfile.ts";
 import { findSecretPathReason } from "./rules/secret-files.ts";
 import { appendStagesToUserDockerfile } from "./rules/user-dockerfile.ts";
+import type { BundleTransfer } from "./rules/workspace-layer.ts";
 
 /** The git repository from which swarm builds a project's image. */
 export interface ImageProject {
@@ -23,6 +24,14 @@ export interface ProjectImageOptions {
   readonly ignoreScripts: boolean;
   /** Whether the build steps that install dependencies may use the network. */
   readonly buildNetwork: boolean;
+}
+
+/** The commit for which swarm plans an image, and what else decides the image. */
+export interface ProjectImageRequest {
+  readonly commit: string;
+  readonly base: EnsuredImage;
+  readonly builder: BundleTransfer;
+  readonly options: ProjectImageOptions;
 }
 
 /** The plan for building a project's image: the build inputs and the Dockerfile. */
@@ -56,11 +65,7 @@ export async function computeImageLookupKey(
     commit,
     base,
     options,
-  }: {
-    readonly commit: string;
-    readonly base: Pick<EnsuredImage, "id">;
-    readonly options: ProjectImageOptions;
-  },
+  }: Pick<ProjectImageRequest, "commit" | "options"> & { readonly base: Pick<EnsuredImage, "id"> },
 ): Promise<string> {
   // The template and the version are parts of the key, because another version of swarm may plan another
   // image.
@@ -74,18 +79,9 @@ export async function computeImageLookupKey(
  */
 export async function planProjectImage(
   { project, sources }: { readonly project: ImageProject; readonly sources: ImageSources },
-  {
-    commit,
-    base,
-    builder,
-    options,
-  }: {
-    readonly commit: string;
-    readonly base: EnsuredImage;
-    readonly builder: "buildkit" | "classic";
-    readonly options: ProjectImageOptions;
-  },
+  request: ProjectImageRequest,
 ): Promise<ProjectImagePlan> {
+  const { commit, base, builder, options } = request;
   const { commits, slug } = project;
   if (await commits.isShallow())
     throw new SwarmError("GIT_FAILED", {
@@ -97,7 +93,7 @@ export async function planProjectImage(
   const own = files.find((file) => file.path === ownDockerfile && isRegularTrackedFile(file));
   const recipe = own
     ? await ownRecipe(commits, own, builder)
-    : await generatedRecipe({ commits, sources }, files, { builder, options });
+    : await generatedRecipe(commits, sources, files, request);
   const reference = `aimi-sandbox:base-${base.checksum}`;
   const inputs: ImageInputs = {
     ...recipe.inputs,
@@ -111,7 +107,10 @@ export async function planProjectImage(
     "argument build-network": String(options.buildNetwork),
   };
   return {
-    ...{ commit, inputs, files, layers: recipe.layers },
+    commit,
+    inputs,
+    files,
+    layers: recipe.layers,
     repository: `aimi-sandbox-${slug}`,
     checksum: checksumOfInputs(inputs, sha256),
     dockerfile: recipe.render(reference),
@@ -129,25 +128,28 @@ interface Recipe {
 async function ownRecipe(
   commits: CommitReader,
   { id }: TrackedFile,
-  transfer: "buildkit" | "classic",
+  transfer: BundleTransfer,
 ): Promise<Recipe> {
   const [bytes = new Uint8Array()] = await commits.contents([id]);
   const text = Buffer.from(bytes).toString();
   return {
-    ...{ layers: null, inputs: { [`file ${ownDockerfile}`]: id }, warnings: [] },
+    layers: null,
+    inputs: { [`file ${ownDockerfile}`]: id },
+    warnings: [],
     render: (base) => appendStagesToUserDockerfile({ text, file: ownDockerfile, base, transfer }),
   };
 }
 
 async function generatedRecipe(
-  { commits, sources }: { readonly commits: CommitReader; readonly sources: ImageSources },
+  commits: CommitReader,
+  sources: ImageSources,
   files: readonly TrackedFile[],
-  { builder, options }: { readonly builder: "buildkit" | "classic"; readonly options: ProjectImageOptions },
+  { builder, options }: ProjectImageRequest,
 ): Promise<Recipe> {
   const plain = files.filter(isRegularTrackedFile);
   const idByPath = new Map(plain.map(({ path, id }) => [path, id]));
-  const paths = plain.map(({ path }) => path);
-  const wanted = manifestPaths(paths).filter((path) => idByPath.has(path));
+  const paths = [...idByPath.keys()];
+  const wanted = manifestPaths(paths);
   const texts = await commits.contents(wanted.map((path) => idByPath.get(path) ?? ""));
   const textByPath = new Map(
     wanted.flatMap((path, index): [string, string][] => {
@@ -179,9 +181,7 @@ async function generatedRecipe(
 function treeWarnings(files: readonly TrackedFile[]): string[] {
   const secrets = files.flatMap(({ path }) => {
     const reason = findSecretPathReason(path);
-    return reason === null
-      ? []
-      : [`the tracked file ${path} looks like ${reason}, and the image will contain it`];
+    return reason ? [`the tracked file ${path} looks like ${reason}, and the image will contain it`] : [];
   });
   const submodules = files.filter(({ kind }) => kind === "submodule");
   const linked = files.some((file) => file.path === ownDockerfile && !isRegularTrackedFile(file));

@@ -38,10 +38,10 @@ export const mergeCrashPoints = [
 /** The crash points of an owner while it checks workers' results again in fresh sandboxes. */
 export const proofCrashPoints = ["mid-check", "after-proof-checks", "after-proof-before-record"] as const;
 
+/** `owner-loop-begins` is no place for a kill: there a test takes the stack of the owner. */
 export type CrashPoint =
-  | (typeof crashPoints)[number]
-  | (typeof mergeCrashPoints)[number]
-  | (typeof proofCrashPoints)[number];
+  | "owner-loop-begins"
+  | (typeof crashPoints | typeof mergeCrashPoints | typeof proofCrashPoints)[number];
 
 /** A function that a process calls at each crash point. */
 export type CrashHook = (point: CrashPoint) => void;

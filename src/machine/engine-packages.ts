@@ -22,11 +22,13 @@ export async function findProgram(name: string, env: EnvironmentVariables): Prom
     `${env["PATH"] ?? ""}${delimiter}/usr/local/sbin${delimiter}/usr/sbin${delimiter}/sbin`.split(delimiter);
   for (const folder of folders.filter(Boolean)) {
     const path = join(folder, name);
-    const runs = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (runs) return path;
+    if (
+      await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      )
+    )
+      return path;
   }
   return null;
 }
@@ -44,7 +46,7 @@ export async function findMissingEnginePackages(env: EnvironmentVariables): Prom
 export async function installPackages(
   packages: readonly string[],
   onStep: (step: string) => void,
-): Promise<string[]> {
+): Promise<void> {
   onStep("Updating the Debian package lists (apt-get update)");
   const update = await apt("update");
   const known = await filterKnown(packages);
@@ -63,29 +65,24 @@ export async function installPackages(
       reason: lastLine(install.stderr) || `apt-get exited with code ${install.exitCode}`,
     });
   }
-  return known;
 }
 
 async function packagesOf(
   packageByProgram: Readonly<Record<string, string>>,
   env: EnvironmentVariables,
 ): Promise<string[]> {
-  const found = await Promise.all(
-    Object.entries(packageByProgram).map(async ([program, name]) =>
-      (await findProgram(program, env)) ? null : name,
-    ),
-  );
-  return found.filter((name) => name !== null);
+  const missing: string[] = [];
+  for (const [program, name] of Object.entries(packageByProgram))
+    if (!(await findProgram(program, env))) missing.push(name);
+  return missing;
 }
 
 async function filterKnown(packages: readonly string[]): Promise<string[]> {
   const { execa } = await import("execa");
-  const known = await Promise.all(
-    packages.map(async (name) =>
-      (await execa("apt-cache", ["show", name], { reject: false })).exitCode === 0 ? name : null,
-    ),
-  );
-  return known.filter((name) => name !== null);
+  const known: string[] = [];
+  for (const name of packages)
+    if ((await execa("apt-cache", ["show", name], { reject: false })).exitCode === 0) known.push(name);
+  return known;
 }
 
 async function apt(...args: string[]) {

@@ -1,5 +1,5 @@
 import type { CrashHook } from "./crash-points.ts";
-import type { Locks } from "./open-locks.ts";
+import type { Locks } from "./locks/open-locks.ts";
 import type { EnvironmentVariables, UserFolders } from "./user-folders.ts";
 
 /** This machine and its user, as the command finds them. */

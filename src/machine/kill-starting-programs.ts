@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
-import { findProcesses } from "./processes.ts";
+import { readdir } from "node:fs/promises";
+import { ifSystemError } from "../errors/system-errors.ts";
+import { findProcesses, readProcFile } from "./processes.ts";
 
 /** Matches the program names of the container runtimes runc, crun, runsc and sysbox-runc. */
 const runtimes: RegExp = /run/;
@@ -22,14 +23,16 @@ export async function killStartingPrograms(
 
 async function hasFrozenChild(pid: number): Promise<boolean> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
-  const texts = await Promise.all(threads.map((thread) => textOf(`/proc/${pid}/task/${thread}/children`)));
+  const texts = await Promise.all(
+    threads.map((thread) => readProcFile(`/proc/${pid}/task/${thread}/children`)),
+  );
   const children = texts.flatMap((text) => text.split(" ").filter(Boolean));
   return (await Promise.all(children.map(isFrozen))).includes(true);
 }
 
 async function isFrozen(pid: string): Promise<boolean> {
-  const files = freezerFilesOf(await textOf(`/proc/${pid}/cgroup`));
-  const states = await Promise.all(files.map(textOf));
+  const files = freezerFilesOf(await readProcFile(`/proc/${pid}/cgroup`));
+  const states = await Promise.all(files.map(readProcFile));
   return states.some((state) => /^(?:FROZEN|frozen 1)$/m.test(state));
 }
 
@@ -39,10 +42,6 @@ export function freezerFilesOf(cgroups: string): string[] {
     if (controllers === "") return [`/sys/fs/cgroup${path}/cgroup.events`];
     return controllers.split(",").includes("freezer") ? [`/sys/fs/cgroup/freezer${path}/freezer.state`] : [];
   });
-}
-
-function textOf(file: string): Promise<string> {
-  return readFile(file, "utf8").catch(() => "");
 }
 
 /**
@@ -58,8 +57,6 @@ function end(pid: number): boolean {
   try {
     return process.kill(pid, "SIGKILL");
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ESRCH" || code === "EPERM") return false;
-    throw error;
+    return ifSystemError(false, "ESRCH", "EPERM")(error);
   }
 }

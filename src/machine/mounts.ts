@@ -1,11 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { readProcFile } from "./processes.ts";
 
 /**
  * Unmounts every mount at or below a folder, the deepest first. A killed Docker daemon leaves such mounts
  * behind.
  */
 export async function unmountBelow(folder: string): Promise<void> {
-  const table = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
+  const table = await readProcFile("/proc/self/mountinfo");
   const points = table
     .split("\n")
     .flatMap((line) => line.split(" ")[4] ?? [])

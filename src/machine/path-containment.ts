@@ -1,6 +1,7 @@
 import { lstat, realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
+import { isSystemError } from "../errors/system-errors.ts";
 
 /**
  * Returns whether a path lies in a folder after all symbolic links are resolved, because an untrusted
@@ -15,14 +16,11 @@ async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if (!isSystemError(error, "ENOENT")) throw error;
     // A broken link counts as outside the folder, because a write would follow the link.
-    const isLink = await lstat(path).then(
-      (stats) => stats.isSymbolicLink(),
-      () => false,
-    );
-    if (isLink || dirname(path) === path) return sep;
-    return `${await realOf(dirname(path))}${sep}${path.slice(dirname(path).length + 1)}`;
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isSymbolicLink() || dirname(path) === path) return sep;
+    return join(await realOf(dirname(path)), basename(path));
   }
 }
 
@@ -37,4 +35,13 @@ export async function resolveSwarmFile(root: string, name: string): Promise<stri
     file: `.aimi/${name}`,
     reason: "a link in this path points outside the repository",
   });
+}
+
+/** Throws FILE_UNWRITABLE if a symbolic link in the path of a file leads out of the repository. */
+export async function refuseLinkOutside(root: string, file: string): Promise<void> {
+  if (!(await resolvesInsideFolder(root, file)))
+    throw new SwarmError("FILE_UNWRITABLE", {
+      file,
+      reason: "a link in this path points outside the repository",
+    });
 }

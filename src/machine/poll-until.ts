@@ -9,13 +9,20 @@ const maxMs = 25;
 const patientShare = 0.25;
 const patientMs = 4;
 
+export interface PollOptions {
+  readonly waitMs: number;
+  /** The interval; by default, the intervals are those of a process that waits for a lock. */
+  readonly everyMs?: number;
+}
+
 /**
- * Calls `ask` repeatedly until it returns an answer; returns undefined after `waitMs`. The intervals grow
- * (backoff) and vary at random (jitter), so that many waiting processes do not poll at the same moment.
+ * Calls `ask` repeatedly until it returns an answer; returns undefined after `waitMs`. The intervals of a
+ * process that waits for a lock grow (backoff) and vary at random (jitter), so that many waiting processes do
+ * not poll at the same moment.
  */
 export async function pollUntilAnswer<Answer>(
   ask: () => Promise<Answer | undefined>,
-  waitMs: number,
+  { waitMs, everyMs }: PollOptions,
   signal?: AbortSignal,
 ): Promise<Answer | undefined> {
   const begun = performance.now();
@@ -25,6 +32,6 @@ export async function pollUntilAnswer<Answer>(
     const answer = await ask();
     if (answer !== undefined || performance.now() >= end) return answer;
     if (performance.now() - begun > waitMs * patientShare) pauseMs = patientMs;
-    await delay(pauseMs * (0.5 + Math.random()), undefined, signal && { signal });
+    await delay(everyMs ?? pauseMs * (0.5 + Math.random()), undefined, signal && { signal });
   }
 }

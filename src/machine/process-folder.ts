@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { isAlive } from "./processes.ts";
 
 /** A temporary folder that only this process uses. Disposing removes the folder. */
 export interface ProcessFolder extends AsyncDisposable {
@@ -37,7 +38,7 @@ async function removeLeftovers(parent: string, kind: string): Promise<void> {
     // In a shared folder such as `/tmp`, another user may have created an entry with such a name.
     if (!stats?.isDirectory() || stats.uid !== process.getuid?.()) continue;
     const isOld = Date.now() - stats.mtimeMs > maxMs;
-    const isLeft = host === thisHost() && pid !== undefined && !isThere(Number(pid));
+    const isLeft = host === thisHost() && pid !== undefined && !isAlive(Number(pid));
     // Ignore an error: a folder that cannot be removed only costs disk space.
     if (isOld || isLeft) await remove(join(parent, name)).catch(() => {});
   }
@@ -49,13 +50,4 @@ function remove(folder: string): Promise<void> {
 
 function thisHost(): string {
   return hostname().replace(/[^A-Za-z0-9-]/g, "-");
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
+import { ifMissing } from "../errors/system-errors.ts";
+import { createFileDurably } from "./durable-write.ts";
 
 /**
  * Returns the random secret that a file contains, in hexadecimal digits. If the file does not exist, creates
@@ -20,19 +22,10 @@ export async function readOrCreateSecret(
       });
     return found;
   };
-  const present = await read().catch(nullIfMissing);
+  const present = await read().catch(ifMissing(null));
   if (present !== null) return present;
-  const made = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(made, randomBytes(bytes).toString("hex"), { flag: "wx", mode: 0o600 });
-  // The file is complete before it gets its name by a link. If two processes race, the second one uses the
-  // first one's secret.
-  await link(made, file).catch(() => undefined);
-  await rm(made, { force: true });
+  // If two processes race, the second one uses the first one's secret.
+  await createFileDurably(file, randomBytes(bytes).toString("hex"), { mode: 0o600 });
   return read();
-}
-
-function nullIfMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === "ENOENT") return null;
-  throw error;
 }

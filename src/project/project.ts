@@ -5,8 +5,8 @@ import type { ProjectGit } from "../git/project-git.ts";
 import type { ImageOperations } from "../images/image-operations.ts";
 import type { Host } from "../machine/host.ts";
 import type { ReadSettings } from "../settings/read-settings.ts";
-import type { TrustFile } from "../settings/trusted-files.ts";
-import type { ProjectState } from "../state/project-state.ts";
+import type { TrustFile } from "../settings/trust-file.ts";
+import type { ProjectState } from "../state/find-state.ts";
 import type { ProjectTasks } from "../tasks/project-tasks.ts";
 
 /**

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 /**
  * A clock and a source of random numbers. Functions receive them as a parameter, so that a test can replace
  * them.
@@ -19,16 +21,7 @@ export const systemClockAndRandom: ClockAndRandom = {
   date: () => new Date(),
   random: () => Math.random(),
   wait: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const end = (): void => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      };
-      const timer = setTimeout(() => {
-        signal.removeEventListener("abort", end);
-        resolve();
-      }, ms);
-      signal.addEventListener("abort", end, { once: true });
+    delay(ms, undefined, { signal }).catch(() => {
+      throw signal.reason;
     }),
 };

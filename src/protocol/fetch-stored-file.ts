@@ -1,14 +1,14 @@
+import { readArchive } from "../archive/read-archive.ts";
 import type { Containers } from "../engine/containers.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
+import { backoffMs } from "../text/backoff.ts";
 import { BoundedText } from "../text/bounded-text.ts";
 import { formatBytes } from "../text/duration-and-size.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { ClockAndRandom } from "./clock-and-random.ts";
-import type { ArchiveReader } from "./read-volume-journal.ts";
 
 export interface FetchStoredFileDeps {
   readonly containers: Pick<Containers, "copyOut" | "exec" | "inspect">;
-  readonly readArchive: ArchiveReader;
   readonly timing: Pick<ClockAndRandom, "wait">;
 }
 
@@ -17,7 +17,6 @@ export interface FetchStoredFileDeps {
  * report an ended container as running.
  */
 const maxTries = 6;
-const againMs = 100;
 
 export interface StoredFile {
   readonly containerId: string;
@@ -61,13 +60,13 @@ export async function* fetchStoredFile(
       // archive, and skips the bytes already yielded.
       const isCutOff = isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "EXEC_FAILED");
       if (!isCutOff || tries === maxTries) throw error;
-      await deps.timing.wait(tries * againMs, signal);
+      await deps.timing.wait(backoffMs(tries, 0), signal);
     }
   }
 }
 
 async function openStored(
-  { containers, readArchive }: FetchStoredFileDeps,
+  { containers }: FetchStoredFileDeps,
   file: StoredFile,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
@@ -78,7 +77,7 @@ async function openStored(
   // container started.
   if (facts.state === "running") return fromRunning(containers, file, signal);
   if (facts.state === "exited" || facts.state === "dead")
-    return fromEnded(containers.copyOut(id, path, signal), readArchive, file);
+    return fromEnded(containers.copyOut(id, path, signal), file);
   throw new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
 }
 
@@ -119,13 +118,12 @@ async function* fromRunning(
 
 async function* fromEnded(
   archive: AsyncIterable<Uint8Array>,
-  readArchive: ArchiveReader,
   { path, maxBytes }: StoredFile,
 ): AsyncGenerator<Uint8Array> {
   // `fetchStoredFile` checks `maxBytes` itself and throws OUTPUT_TOO_LONG, so the limit of the archive reader is
   // larger.
   const limits = { entries: 1, bytes: Math.max(maxBytes * 2, 1024 ** 3), nameBytes: 200 };
-  for await (const entry of readArchive(archive, limits)) {
+  for await (const entry of readArchive(archive, { limits })) {
     if (entry.kind !== "file") break;
     yield* entry.content;
     return;

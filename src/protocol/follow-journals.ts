@@ -1,20 +1,16 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { ifSystemError } from "../errors/system-errors.ts";
 import { followJsonLines, type JsonLineFollower, watchFolderForChanges } from "../wire/follow-json-lines.ts";
+import { attemptsOf, maxJournalLineBytes } from "./host-journal.ts";
 import type { MessageValidator } from "./receive-messages.ts";
 import {
   type AdapterMessage,
   isJournalledMessage,
   type JournalledMessage,
-  maxLineBytesToHost,
 } from "./rules/protocol-messages.ts";
 import { sanitizeMessage } from "./rules/sanitize-message.ts";
 
-/**
- * Maximum length of a journal line. The host serializes each received message again, so a line may be a
- * little longer than the protocol allows.
- */
-const maxLineLength = 2 * maxLineBytesToHost;
 const lookEveryMs = 1_000;
 
 export interface JournalsToFollow {
@@ -48,10 +44,13 @@ export async function* followJournals(
   const journals = new Map<number, Followed>();
   while (!signal.aborted) {
     const isLast = await isOver();
-    for (const found of await attemptsIn(folder)) {
+    const names = await readdir(folder).catch(ifSystemError([], "ENOENT", "ENOTDIR"));
+    for (const found of attemptsOf(names).reverse()) {
       if (attempt !== null && attempt !== found) continue;
       const journal = journals.get(found) ?? {
-        lines: followJsonLines(join(folder, `journal-${found}.ndjson`), { maxLineLength }),
+        lines: followJsonLines(join(folder, `journal-${found}.ndjson`), {
+          maxLineLength: maxJournalLineBytes,
+        }),
         lastSeq: 0,
       };
       journals.set(found, journal);
@@ -80,16 +79,4 @@ async function* newsOf(journal: Followed, findProblem: MessageValidator): AsyncG
     journal.lastSeq = message.seq;
     yield message;
   }
-}
-
-/** Returns the numbers of the worker's attempts that have a journal in the folder, the oldest first. */
-async function attemptsIn(folder: string): Promise<number[]> {
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
-    throw error;
-  });
-  return names
-    .flatMap((name) => /^journal-([1-9]\d{0,5})\.ndjson$/.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((one, other) => one - other);
 }

@@ -1,11 +1,27 @@
-import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { ContainerStatus, Reason, StoryStatus } from "../contract/swarm-state.ts";
+import type { Reason, StoryStatus } from "../contract/swarm-state.ts";
 import { isCommitId } from "../git/rules/commit-id.ts";
-import { readJsonLines } from "../wire/read-lines.ts";
-import type { JournalSummary } from "./journal-summary.ts";
+import { readJsonLines } from "../wire/read-json-lines.ts";
 import { maxLineBytesToHost } from "./rules/protocol-messages.ts";
+
+/** A summary of the host's journal of the messages that it received in the worker's newest attempt. */
+export interface JournalSummary {
+  readonly attempt: number;
+  readonly lastSeq: number;
+  readonly statusById: ReadonlyMap<string, StoryStatus>;
+  /** The task's status from the last message in the journal; null if that message is not a `completion`. */
+  readonly completion: "completed" | "failed" | "stopped" | null;
+  readonly error: Reason | null;
+  /**
+   * The commit of the worker's newest checkpoint that has both a commit and a bundle; null if there is none.
+   */
+  readonly lastCheckpoint: string | null;
+  /** Whether the journal is complete, that is, whether its last message is a `completion` or an `error`. */
+  readonly isWhole: boolean;
+  /** The commits with the unfinished work of failed stories. */
+  readonly failedWork: readonly string[];
+}
 
 /**
  * Maximum length of a journal line in bytes. The host serializes each received message again, so a line may
@@ -33,20 +49,30 @@ export async function summarizeAttemptJournal(
   const file = join(folder, `journal-${attempt}.ndjson`);
   if (!(await stat(file).catch(() => null))?.isFile()) return null;
   let summary: JournalSummary = {
-    ...{ attempt, lastSeq: 0, statusById: new Map(), completion: null, error: null },
-    ...{ lastCheckpoint: null, isWhole: false, failedWork: [] },
+    attempt,
+    lastSeq: 0,
+    statusById: new Map(),
+    completion: null,
+    error: null,
+    lastCheckpoint: null,
+    isWhole: false,
+    failedWork: [],
   };
-  for await (const message of readJsonLines(createReadStream(file), { maxLineLength: maxJournalLineBytes }))
+  for await (const message of readJsonLines(file, { maxLength: maxJournalLineBytes }))
     summary = withMessage(summary, message);
   return summary;
 }
 
 /** Returns the numbers of the worker's attempts that have a journal in the folder, the newest first. */
 export async function findJournalledAttempts(folder: string): Promise<number[]> {
-  return (await readdir(folder).catch(() => []))
-    .flatMap((name) => /^journal-(\d+)\.ndjson$/.exec(name)?.[1] ?? [])
+  return attemptsOf(await readdir(folder).catch(() => []));
+}
+
+/** Returns the numbers of the attempts to which these journals belong, the newest first. */
+export function attemptsOf(journals: readonly string[]): number[] {
+  return journals
+    .flatMap((name) => /^journal-([1-9]\d{0,14})\.ndjson$/.exec(name)?.[1] ?? [])
     .map(Number)
-    .filter((attempt) => Number.isSafeInteger(attempt) && attempt > 0)
     .sort((a, b) => b - a);
 }
 
@@ -91,11 +117,9 @@ function isCommit(value: unknown): value is string {
 }
 
 function isStoryStatus(value: unknown): value is StoryStatus {
-  return (
-    typeof value === "string" && ["pending", "in_progress", "completed", "failed", "skipped"].includes(value)
-  );
+  return ["pending", "in_progress", "completed", "failed", "skipped"].some((status) => status === value);
 }
 
-function isCompletion(value: unknown): value is Extract<ContainerStatus, "completed" | "failed" | "stopped"> {
-  return typeof value === "string" && ["completed", "failed", "stopped"].includes(value);
+function isCompletion(value: unknown): value is NonNullable<JournalSummary["completion"]> {
+  return ["completed", "failed", "stopped"].some((status) => status === value);
 }

@@ -1,25 +1,21 @@
-import type { Containers } from "../engine/containers.ts";
 import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
 import type { AdapterConversation, AdapterConversationEvent } from "./adapter-conversation.ts";
 import { BoundedQueue } from "./bounded-queue.ts";
-import type { ClockAndRandom } from "./clock-and-random.ts";
 import { createConnectionMonitor } from "./connection-monitor.ts";
 import { type ConversationTimeouts, conversationTimeouts } from "./conversation-limits.ts";
 import type { HostJournal } from "./open-host-journal.ts";
-import { openOutbox } from "./outbox.ts";
-import type { VolumeReaderDeps } from "./read-volume-journal.ts";
+import { type OutboxOptions, openOutbox } from "./outbox.ts";
 import type { ReceivedLine } from "./receive-messages.ts";
 import { isConversationEndFinal } from "./rules/message-order.ts";
 import { isJournalledMessage } from "./rules/protocol-messages.ts";
-import { stayConnectedToAdapter } from "./stay-connected.ts";
+import { type AdapterConnectionDeps, stayConnectedToAdapter } from "./stay-connected.ts";
 
-export interface ConversationDeps extends VolumeReaderDeps {
+export interface ConversationDeps
+  extends Pick<AdapterConnectionDeps, "containers" | "findProblem" | "timing"> {
   readonly crashPoint?: CrashHook;
-  readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
-  readonly timing: ClockAndRandom;
 }
 
-export interface ConversationOptions {
+export interface ConversationOptions extends Pick<OutboxOptions, "request" | "credentials"> {
   /** The full ID of the worker's container. The task request contains the same ID. */
   readonly containerId: string;
   /**
@@ -27,16 +23,6 @@ export interface ConversationOptions {
    * journal, but writes nothing to it meanwhile.
    */
   readonly journal: HostJournal;
-  /**
-   * The task request as one line. The host sends this line, unchanged, whenever the adapter has no task
-   * request yet.
-   */
-  readonly request: Uint8Array;
-  /**
-   * Returns the credentials that the host sends to the agent, or null if the agent needs none. Called at each
-   * new connection.
-   */
-  readonly credentials: () => Readonly<Record<string, string>> | null;
   readonly limits?: Partial<ConversationTimeouts>;
 }
 
@@ -61,20 +47,20 @@ export function openAdapterConversation(
   const until = AbortSignal.any([signal, closed.signal]);
   const inbox = new BoundedQueue<Item>(maxWaiting);
   const settled = Promise.withResolvers<void>();
-  const { conversationState } = journal;
   const outbox = openOutbox(
     timing,
-    { swarmId: conversationState.swarmId, containerId, request, credentials },
+    { swarmId: journal.conversationState.swarmId, containerId, request, credentials },
     journal.lastSeq,
     until,
   );
   let breakOff = (): void => {};
   const line = createConnectionMonitor({
     timing,
-    ...{ silenceMs: limits.silenceMs, idleMs: limits.idleMs },
-    isPaused: async (within) =>
-      (await containers.inspect(containerId, { withDisk: false }, within).catch(() => null))?.state ===
-      "paused",
+    ...limits,
+    isPaused: async (within) => {
+      const facts = await containers.inspect(containerId, { withDisk: false }, within).catch(() => null);
+      return facts?.state === "paused";
+    },
     isBusy: () => inbox.isFull,
     onStatus: (status, why) => inbox.post({ kind: "line", status, why }),
     onSilence: () => breakOff(),
@@ -83,17 +69,16 @@ export function openAdapterConversation(
   const attached = stayConnectedToAdapter(
     {
       ...deps,
-      ...{ limits, outbox, line, settled: settled.promise },
+      limits,
+      outbox,
+      line,
+      settled: settled.promise,
       deliver: (group) => inbox.put(group, weightOf(group), until),
       onConnect: (way) => {
         breakOff = way;
       },
     },
-    {
-      containerId,
-      conversationState: { ...conversationState, containerId },
-      durableSeq: () => journal.lastSeq,
-    },
+    { containerId, journal },
     until,
   ).then(
     (end) => inbox.post({ kind: "end", end }),
@@ -110,10 +95,8 @@ export function openAdapterConversation(
           await keep(items);
           for (const item of items) {
             if (item.kind === "message") yield { kind: "message", message: item.message };
-            else if (item.kind === "ignored") {
-              ignored += 1;
-              yield { kind: "ignored", count: ignored };
-            } else if (item.kind === "line" || item.kind === "end") yield item;
+            if (item.kind === "ignored") yield { kind: "ignored", count: ++ignored };
+            if (item.kind === "line" || item.kind === "end") yield item;
             if (item.kind === "end") return;
           }
         }
@@ -144,10 +127,10 @@ export function openAdapterConversation(
       crashPoint("after-host-journal-before-ack");
       outbox.markDurable(journal.lastSeq);
     }
-    if (!items.some((item) => item.kind === "message" && isConversationEndFinal(item.conversationState)))
-      return;
-    await outbox.acknowledge();
-    settled.resolve();
+    if (items.some((item) => item.kind === "message" && isConversationEndFinal(item.conversationState))) {
+      await outbox.acknowledge();
+      settled.resolve();
+    }
   }
 }
 

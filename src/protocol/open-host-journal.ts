@@ -1,9 +1,10 @@
 import { createReadStream } from "node:fs";
 import { SwarmError } from "../errors/errors.ts";
 import { type DurableLines, openDurableLines } from "../wire/durable-lines.ts";
+import { maxJournalLineBytes } from "./host-journal.ts";
 import { type MessageValidator, receiveMessages } from "./receive-messages.ts";
 import { type AdapterConversationState, conversationForJournalReplay } from "./rules/message-order.ts";
-import { type JournalledMessage, maxJsonDepthToHost, maxLineBytesToHost } from "./rules/protocol-messages.ts";
+import { type JournalledMessage, maxJsonDepthToHost } from "./rules/protocol-messages.ts";
 
 /**
  * The file to which the host writes an adapter's messages during one attempt at a task. Only the swarm's
@@ -20,12 +21,6 @@ export interface HostJournal extends AsyncDisposable {
    */
   append(messages: readonly JournalledMessage[]): Promise<void>;
 }
-
-/**
- * Maximum length of a journal line. The host serializes each sanitized message again, so a line may be a
- * little longer than the protocol allows.
- */
-const maxLineLength = 2 * maxLineBytesToHost;
 
 /**
  * Opens the host's journal of an attempt, `journal-<attempt>.ndjson`, or creates it. Removes an incomplete
@@ -74,17 +69,14 @@ async function replay(
 ): Promise<AdapterConversationState> {
   const start = conversationForJournalReplay(begin);
   let known = start;
-  const limits = { maxLineLength, maxDepth: maxJsonDepthToHost };
+  const limits = { maxLineLength: maxJournalLineBytes, maxDepth: maxJsonDepthToHost };
   for await (const group of receiveMessages(createReadStream(file), start, findProblem, limits)) {
     for (const received of group) {
       if (received.kind === "message") known = received.conversationState;
-      else
-        fail(
-          file,
-          new Error(
-            `line ${known.lastSeq + 1}: ${received.kind === "violation" ? received.reason : "the message is out of sequence"}`,
-          ),
-        );
+      else {
+        const reason = received.kind === "violation" ? received.reason : "the message is out of sequence";
+        fail(file, new Error(`line ${known.lastSeq + 1}: ${reason}`));
+      }
     }
   }
   if (known.lastSeq !== lines.count)

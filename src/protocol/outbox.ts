@@ -35,7 +35,15 @@ export interface Outbox {
 }
 
 export interface OutboxOptions extends MessageAddress {
+  /**
+   * The task request as one line. The host sends this line, unchanged, whenever the adapter has no task
+   * request yet.
+   */
   readonly request: Uint8Array;
+  /**
+   * Returns the credentials that the host sends to the agent, or null if the agent needs none. Called at each
+   * new connection.
+   */
   readonly credentials: () => Readonly<Record<string, string>> | null;
 }
 

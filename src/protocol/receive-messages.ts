@@ -81,9 +81,7 @@ function receive(
   return { kind: "message", message: message as AdapterMessage, conversationState: verdict.nextState, bytes };
 }
 
-function withoutMessage(verdict: MessageVerdict): ReceivedLine {
-  if (verdict.kind === "new")
-    throw new Error("A message of unknown type cannot change the state of the conversation");
+function withoutMessage(verdict: Exclude<MessageVerdict, { kind: "new" }>): ReceivedLine {
   return verdict.kind === "violation"
     ? { kind: "violation", reason: sanitizeText(verdict.reason) }
     : { kind: verdict.kind };

@@ -8,11 +8,12 @@ import type { ClockAndRandom } from "./clock-and-random.ts";
 import { connectToAdapter } from "./connect-to-adapter.ts";
 import type { ConnectionMonitor } from "./connection-monitor.ts";
 import type { ConversationTimeouts } from "./conversation-limits.ts";
+import type { HostJournal } from "./open-host-journal.ts";
 import type { Outbox } from "./outbox.ts";
 import { readVolumeJournal, type VolumeReaderDeps } from "./read-volume-journal.ts";
 import type { ReceivedLine } from "./receive-messages.ts";
 import { type AdapterConversationState, isConversationEndFinal } from "./rules/message-order.ts";
-import type { AdapterMessage } from "./rules/protocol-messages.ts";
+import { type AdapterMessage, exitCodeByStatus } from "./rules/protocol-messages.ts";
 
 export interface AdapterConnectionDeps extends VolumeReaderDeps {
   readonly containers: Pick<Containers, "exec" | "inspect" | "copyOut">;
@@ -30,14 +31,24 @@ export interface AdapterConnectionDeps extends VolumeReaderDeps {
 
 export interface AdapterConnectionOptions {
   readonly containerId: string;
-  readonly conversationState: AdapterConversationState;
-  /** Returns the sequence number of the last message from the adapter that the host has on disk. */
-  readonly durableSeq: () => number;
+  /** The host's journal of this attempt, which contains the messages that the host has on disk. */
+  readonly journal: Pick<HostJournal, "lastSeq" | "conversationState">;
 }
 
-type Disconnection =
-  | { readonly kind: "over"; readonly end: AdapterConversationEnd }
-  | { readonly kind: "broken"; readonly why: string };
+/** A connection that broke before the end of the conversation. */
+interface BrokenConnection {
+  readonly kind: "broken";
+  readonly why: string;
+}
+
+/** What the host has learnt from an adapter over all its connections. */
+interface Progress {
+  known: AdapterConversationState;
+  hello: Hello | null;
+  processes: Extract<AdapterConversationEnd, { kind: "exited" }>["processes"];
+  /** How many connections in a row have failed without a message other than a hello. */
+  failures: number;
+}
 
 /** The abort reason of a connection to the adapter that the host closes itself. */
 class BrokenOff extends Error {}
@@ -48,157 +59,194 @@ class BrokenOff extends Error {}
  */
 export async function stayConnectedToAdapter(
   deps: AdapterConnectionDeps,
-  { containerId, conversationState: start, durableSeq }: AdapterConnectionOptions,
+  options: AdapterConnectionOptions,
   signal: AbortSignal,
 ): Promise<AdapterConversationEnd> {
-  const { containers, timing, limits, outbox, line } = deps;
-  let known = start;
-  let hello: Hello | null = null;
-  let failures = 0;
-  let processes: Extract<AdapterConversationEnd, { kind: "exited" }>["processes"] = null;
-
+  const { timing, line } = deps;
+  const { containerId, journal } = options;
+  const progress: Progress = {
+    known: { ...journal.conversationState, containerId },
+    hello: null,
+    processes: null,
+    failures: 0,
+  };
   for (;;) {
-    const before = isConversationEndFinal(known) ? endOf(known) : null;
+    const before = finalEndOf(progress.known);
     if (before) return before;
-    const disconnection = await converse();
-    if (disconnection.kind === "over") return disconnection.end;
+    const disconnection = await converse(deps, options, progress, signal);
+    if (disconnection.kind !== "broken") return disconnection;
     line.disconnected(disconnection.why);
-    failures += 1;
-    const end = await judgeContainer(disconnection.why);
+    progress.failures += 1;
+    const end = await judgeContainer(deps, containerId, progress, disconnection.why, signal);
     if (end) return end;
-    await timing.wait(backoffMs(failures, timing.random()), signal);
+    await timing.wait(backoffMs(progress.failures, timing.random()), signal);
   }
+}
 
-  async function converse(): Promise<Disconnection> {
-    const broken = new AbortController();
-    const disconnected = AbortSignal.any([signal, broken.signal]);
-    const closing = new AbortController();
-    let end: AdapterConversationEnd | null = null;
-    let isJoined = false;
-    let why = "the connection to the adapter ended";
-    let diagnostics = (): string => "";
-    deps.onConnect(() => broken.abort(new BrokenOff("the adapter sent no messages on an open connection")));
-    try {
-      await using channel = await connectToAdapter(
-        deps,
-        { containerId, from: durableSeq(), known },
-        disconnected,
-      );
-      diagnostics = channel.diagnostics;
-      for await (const group of channel.received) {
-        // After the adapter's last message, only wait for the end of the stream. To break the stream off
-        // could lose the host's acknowledgement.
-        if (end) continue;
-        for (const received of group) {
-          if (received.kind === "violation") end = violated(received.reason);
-          if (received.kind !== "message" || end) continue;
-          known = received.conversationState;
-          const { message } = received;
-          if (isRefusal(message)) end = { kind: "error", message };
-          else if (message.type !== "hello") {
-            failures = 0;
-            line.messageReceived(message.type === "heartbeat" ? message.payload.idleMs : null);
-            if (message.type === "heartbeat") processes = message.payload.processes ?? processes;
-          } else if (!isJoined) {
-            isJoined = true;
-            hello = message;
-            line.connected();
-            outbox.connected(channel, hello);
-          }
-          if (isConversationEndFinal(known)) end = endOf(known);
-        }
-        await deps.deliver(upToEnd(group));
-        if (!end) continue;
-        if (end.kind === "violation") {
-          if (!isJoined && (await channel.hasAttachNeverStarted()))
-            return { kind: "broken", why: "the adapter's program cannot start in the container" };
-          break;
-        }
-        // Stop reading: the adapter refused the request. The adapter continues with its earlier request or
-        // waits for another one, so it will not close the connection.
-        if (end.kind === "error" && isRefusal(end.message)) break;
-        await deps.settled;
-        void timing
-          .wait(limits.closingMs, closing.signal)
-          .then(() => broken.abort(new BrokenOff("the conversation with the adapter has ended")))
-          .catch(() => {});
+/** Exchanges messages with the adapter over one connection, until the conversation or the connection ends. */
+async function converse(
+  deps: AdapterConnectionDeps,
+  { containerId, journal }: AdapterConnectionOptions,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<AdapterConversationEnd | BrokenConnection> {
+  const { timing, limits, outbox, line } = deps;
+  const broken = new AbortController();
+  const closing = new AbortController();
+  let end: AdapterConversationEnd | null = null;
+  let isJoined = false;
+  let why = "the connection to the adapter ended";
+  let diagnostics = (): string => "";
+  deps.onConnect(() => broken.abort(new BrokenOff("the adapter sent no messages on an open connection")));
+  try {
+    await using channel = await connectToAdapter(
+      deps,
+      { containerId, from: journal.lastSeq, known: progress.known },
+      AbortSignal.any([signal, broken.signal]),
+    );
+    diagnostics = channel.diagnostics;
+    const onMessage = (message: AdapterMessage): void => {
+      if (message.type !== "hello") {
+        progress.failures = 0;
+        line.messageReceived(message.type === "heartbeat" ? message.payload.idleMs : null);
+        if (message.type === "heartbeat")
+          progress.processes = message.payload.processes ?? progress.processes;
+      } else if (!isJoined) {
+        isJoined = true;
+        progress.hello = message;
+        line.connected();
+        outbox.connected(channel, message);
       }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
-      why =
-        isJoined && error instanceof BrokenOff
-          ? "the adapter accepts connections, but sends nothing"
-          : error.message;
-    } finally {
-      closing.abort();
-      outbox.disconnected();
+    };
+    for await (const group of channel.received) {
+      // After the adapter's last message, only wait for the end of the stream. To break the stream off could
+      // lose the host's acknowledgement.
+      if (end) continue;
+      const accepted = accept(progress, group, onMessage);
+      end = accepted.end;
+      await deps.deliver(accepted.lines);
+      if (!end) continue;
+      if (end.kind === "violation") {
+        if (!isJoined && (await channel.hasAttachNeverStarted()))
+          return { kind: "broken", why: "the adapter's program cannot start in the container" };
+        break;
+      }
+      // Stop reading: the adapter refused the request. The adapter continues with its earlier request or waits
+      // for another one, so it will not close the connection.
+      if (end.kind === "error" && isRefusal(end.message)) break;
+      await deps.settled;
+      void timing
+        .wait(limits.closingMs, closing.signal)
+        .then(() => broken.abort(new BrokenOff("the conversation with the adapter has ended")))
+        .catch(() => {});
     }
-    if (end) return { kind: "over", end };
-    return { kind: "broken", why: sanitizeText(diagnostics() || why) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SwarmError || error instanceof BrokenOff)) throw error;
+    why =
+      isJoined && error instanceof BrokenOff
+        ? "the adapter accepts connections, but sends nothing"
+        : error.message;
+  } finally {
+    closing.abort();
+    outbox.disconnected();
   }
+  return end ?? { kind: "broken", why: sanitizeText(diagnostics() || why) };
+}
 
-  /**
-   * Determines from the container's state how the conversation with its adapter ended, or returns null if the
-   * host must connect again. Waits while the container is paused.
-   */
-  async function judgeContainer(why: string): Promise<AdapterConversationEnd | null> {
-    let facts = await look();
-    while (facts !== "unknown" && facts?.state === "paused") {
-      line.paused();
-      await timing.wait(limits.pausedMs, signal);
-      failures = 0;
-      facts = await look();
-    }
-    if (facts === null) return { kind: "gone" };
-    if (facts !== "unknown") {
-      if (facts.state === "removing") return { kind: "gone" };
-      if (facts.state === "exited" || facts.state === "dead") return await readEndedContainer(facts);
-    }
-    // A hello does not count as a sign of life: an adapter that sends only hellos is lost, too.
-    const silentMs = line.silentMs();
-    if (silentMs < limits.lostMs) return null;
-    const message = sanitizeText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
-    return { kind: "lost", reason: { code: "ACP_CONNECTION_LOST", message } };
+/**
+ * Accepts the lines of a group up to the adapter's last message, and before the first invalid line or refusal.
+ * Returns these lines, and the end of the conversation if the group contains it.
+ */
+function accept(
+  progress: Progress,
+  group: readonly ReceivedLine[],
+  onMessage: (message: AdapterMessage) => void = () => {},
+): { readonly lines: readonly ReceivedLine[]; readonly end: AdapterConversationEnd | null } {
+  for (const [at, received] of group.entries()) {
+    const before = group.slice(0, at);
+    if (received.kind === "violation") return { lines: before, end: violated(received.reason) };
+    if (received.kind !== "message") continue;
+    const { message } = received;
+    progress.known = received.conversationState;
+    if (isRefusal(message)) return { lines: before, end: { kind: "error", message } };
+    onMessage(message);
+    const end = finalEndOf(progress.known);
+    if (end) return { lines: [...before, received], end };
   }
+  return { lines: group, end: null };
+}
 
-  async function look(): Promise<ContainerFacts | null | "unknown"> {
+/**
+ * Determines from the container's state how the conversation with its adapter ended, or returns null if the
+ * host must connect again. Waits while the container is paused.
+ */
+async function judgeContainer(
+  deps: AdapterConnectionDeps,
+  containerId: string,
+  progress: Progress,
+  why: string,
+  signal: AbortSignal,
+): Promise<AdapterConversationEnd | null> {
+  const { timing, limits, line } = deps;
+  /** Returns null if the container is gone, and undefined if the engine did not say how the container is. */
+  const look = async (): Promise<ContainerFacts | null | undefined> => {
     try {
-      return await containers.inspect(containerId, { withDisk: false }, signal);
+      return await deps.containers.inspect(containerId, { withDisk: false }, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SwarmError)) throw error;
-      return error.code === "CONTAINER_GONE" ? null : "unknown";
+      return error.code === "CONTAINER_GONE" ? null : undefined;
     }
+  };
+  let facts = await look();
+  while (facts?.state === "paused") {
+    line.paused();
+    await timing.wait(limits.pausedMs, signal);
+    progress.failures = 0;
+    facts = await look();
   }
+  if (facts === null || facts?.state === "removing") return { kind: "gone" };
+  if (facts?.state === "exited" || facts?.state === "dead")
+    return readEndedContainer(deps, containerId, progress, facts, signal);
+  // A hello does not count as a sign of life: an adapter that sends only hellos is lost, too.
+  const silentMs = line.silentMs();
+  if (silentMs < limits.lostMs) return null;
+  const message = sanitizeText(`The adapter sent nothing for ${Math.round(silentMs / 1000)} s: ${why}`);
+  return { kind: "lost", reason: { code: "ACP_CONNECTION_LOST", message } };
+}
 
-  async function readEndedContainer({
-    exitCode,
-    memoryExhausted,
-  }: ContainerFacts): Promise<AdapterConversationEnd> {
-    let unread: string | null = null;
-    try {
-      for await (const group of readVolumeJournal(deps, { containerId, known }, signal)) {
-        for (const received of group) {
-          if (received.kind === "violation") return violated(received.reason);
-          if (received.kind !== "message") continue;
-          if (isRefusal(received.message))
-            return violated("the adapter's journal contains an error without a sequence number");
-          known = received.conversationState;
-        }
-        await deps.deliver(upToEnd(group));
+/** Reads the rest of the adapter's journal in an ended container, and determines how the conversation ended. */
+async function readEndedContainer(
+  deps: AdapterConnectionDeps,
+  containerId: string,
+  progress: Progress,
+  { exitCode, memoryExhausted }: ContainerFacts,
+  signal: AbortSignal,
+): Promise<AdapterConversationEnd> {
+  const { hello, processes } = progress;
+  let unread: string | null = null;
+  try {
+    for await (const group of readVolumeJournal(deps, { containerId, known: progress.known }, signal)) {
+      for (const received of group) {
+        if (received.kind === "violation") return violated(received.reason);
+        if (received.kind === "message" && isRefusal(received.message))
+          return violated("the adapter's journal contains an error without a sequence number");
       }
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof SwarmError)) throw error;
-      unread = sanitizeText(error.message);
+      await deps.deliver(accept(progress, group).lines);
     }
-    const end = endOf(known);
-    const isLatest =
-      !hello || isConversationEndFinal({ ...known, helloContent: hello.payload }) || exitCode === exitOf(end);
-    if (end && isLatest) return end;
-    return { kind: "exited", exitCode, memoryExhausted, processes, unread };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SwarmError)) throw error;
+    unread = sanitizeText(error.message);
   }
+  const end = endOf(progress.known);
+  const isLatest =
+    !hello ||
+    isConversationEndFinal({ ...progress.known, helloContent: hello.payload }) ||
+    exitCode === exitOf(end);
+  if (end && isLatest) return end;
+  return { kind: "exited", exitCode, memoryExhausted, processes, unread };
 }
 
 /**
@@ -209,18 +257,8 @@ function isRefusal(message: AdapterMessage): message is ErrorMessage {
   return message.type === "error" && message.seq === undefined;
 }
 
-/**
- * Returns the lines of a group up to the adapter's last message, and before the first invalid line or
- * refusal.
- */
-function upToEnd(group: readonly ReceivedLine[]): readonly ReceivedLine[] {
-  const kept: ReceivedLine[] = [];
-  for (const received of group) {
-    if (received.kind === "violation" || (received.kind === "message" && isRefusal(received.message))) break;
-    kept.push(received);
-    if (received.kind === "message" && isConversationEndFinal(received.conversationState)) break;
-  }
-  return kept;
+function finalEndOf(known: AdapterConversationState): AdapterConversationEnd | null {
+  return isConversationEndFinal(known) ? endOf(known) : null;
 }
 
 function endOf({ end }: AdapterConversationState): AdapterConversationEnd | null {
@@ -235,7 +273,7 @@ function endOf({ end }: AdapterConversationState): AdapterConversationEnd | null
 function exitOf(end: AdapterConversationEnd | null): number | null {
   if (end?.kind === "error") return 2;
   if (end?.kind !== "completion") return null;
-  return { completed: 0, failed: 1, stopped: 143 }[end.message.payload.status];
+  return exitCodeByStatus[end.message.payload.status];
 }
 
 function violated(message: string): AdapterConversationEnd {

@@ -1,78 +1,48 @@
 import type { LibraryCall } from "../contract/sandbox-options.ts";
 import type { Sandbox } from "./sandbox.ts";
 
+type CheckedMethod = keyof Sandbox & keyof LibraryCall;
+
 /** Throws if the arguments of a call to the library are invalid. */
-export type ArgumentCheck = (
-  name: keyof Sandbox & keyof LibraryCall,
-  said: Readonly<Record<string, unknown>>,
-) => Promise<void>;
+type ArgumentCheck = (name: CheckedMethod, said: Readonly<Record<string, unknown>>) => Promise<void>;
+
+/** The names of each method's arguments, in order. A `!` marks a required argument. */
+const argumentNames: Readonly<Record<Exclude<CheckedMethod, "logs">, readonly string[]>> = {
+  start: ["signal"],
+  stop: ["options"],
+  exec: ["command!", "options"],
+  sh: ["script!", "options"],
+  readFile: ["path!", "options"],
+  writeFile: ["path!", "content!", "options"],
+  list: ["path", "options"],
+  copyIn: ["from!", "into", "options"],
+  copyOut: ["path!", "into!", "options"],
+  stats: ["signal"],
+  commit: ["tag!", "signal"],
+};
 
 /**
  * Wraps a sandbox so that each method validates its arguments first. A missing required argument counts as
  * null, which is never valid.
  */
-export function addArgumentChecks(sandbox: Sandbox, check: ArgumentCheck): Sandbox {
+export function addArgumentChecks<Checked extends Sandbox>(sandbox: Checked, check: ArgumentCheck): Checked {
+  const methods = Object.entries(argumentNames).map(([name, names]) => {
+    const method = sandbox[name as CheckedMethod] as (...given: readonly unknown[]) => unknown;
+    const checked = async (...given: readonly unknown[]): Promise<unknown> => {
+      const said = names.map((argument, at) =>
+        argument.endsWith("!") ? [argument.slice(0, -1), given[at] ?? null] : [argument, given[at]],
+      );
+      await check(name as CheckedMethod, Object.fromEntries(said));
+      return method(...given);
+    };
+    return [name, checked];
+  });
   return {
     ...sandbox,
-
-    async start(signal) {
-      await check("start", { signal });
-      return sandbox.start(signal);
-    },
-
-    async stop(options) {
-      await check("stop", { options });
-      return sandbox.stop(options);
-    },
-
-    async exec(command, options) {
-      await check("exec", { command: command ?? null, options });
-      return sandbox.exec(command, options);
-    },
-
-    async sh(script, options) {
-      await check("sh", { script: script ?? null, options });
-      return sandbox.sh(script, options);
-    },
-
-    async readFile(path, options) {
-      await check("readFile", { path: path ?? null, options });
-      return sandbox.readFile(path, options);
-    },
-
-    async writeFile(path, content, options) {
-      await check("writeFile", { path: path ?? null, content: content ?? null, options });
-      return sandbox.writeFile(path, content, options);
-    },
-
-    async list(path, options) {
-      await check("list", { path, options });
-      return sandbox.list(path, options);
-    },
-
-    async copyIn(from, into, options) {
-      await check("copyIn", { from: from ?? null, into, options });
-      return sandbox.copyIn(from, into, options);
-    },
-
-    async copyOut(path, into, options) {
-      await check("copyOut", { path: path ?? null, into: into ?? null, options });
-      return sandbox.copyOut(path, into, options);
-    },
-
+    ...Object.fromEntries(methods),
     async *logs(options) {
       await check("logs", { options });
       yield* sandbox.logs(options);
-    },
-
-    async stats(signal) {
-      await check("stats", { signal });
-      return sandbox.stats(signal);
-    },
-
-    async commit(tag, signal) {
-      await check("commit", { tag: tag ?? null, signal });
-      return sandbox.commit(tag, signal);
     },
   };
 }

@@ -27,9 +27,15 @@ const time = "Pass a whole number of milliseconds from 1 to 604800000 (7 days), 
  */
 const hints: Readonly<Record<string, string>> = {
   command: 'Pass an array of strings, for example ["sh", "-c", "echo hi"]; sh(script) runs a line of shell.',
-  ...{ timeoutMs: time, commandTimeoutMs: time, graceMs: time },
+  timeoutMs: time,
+  commandTimeoutMs: time,
+  graceMs: time,
   ttlMs: "Pass a whole number of milliseconds from 1000 (1 s) to 604800000 (7 days).",
-  ...{ memoryBytes: size, swapBytes: size, diskBytes: size, logBytes: size, maxBytes: size },
+  memoryBytes: size,
+  swapBytes: size,
+  diskBytes: size,
+  logBytes: size,
+  maxBytes: size,
   prefix:
     "Pass a prefix that begins with aimi-, followed by characters from a-z, 0-9 and -, for example aimi-agent-.",
   workdir: "Pass an absolute path without .., for example /workspace.",
@@ -44,8 +50,8 @@ const hints: Readonly<Record<string, string>> = {
  * Checks the arguments of a library call before the call does anything, because TypeScript's types do not
  * exist at run time. Throws OPTION_INVALID for the first wrong argument.
  */
-export async function checkLibraryCall<Name extends keyof LibraryCall>(
-  name: Name,
+export async function checkLibraryCall(
+  name: keyof LibraryCall,
   call: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const { plain, problems } = splitOff(call, `/${name}`);
@@ -60,7 +66,8 @@ export async function checkLibraryCall<Name extends keyof LibraryCall>(
   const option = steps.length > 1 && steps[0] === "options" ? steps.slice(1) : steps;
   throw new SwarmError("OPTION_INVALID", {
     option: option.join(".") || "options",
-    ...{ problem: first.problem, hint: first.hint },
+    problem: first.problem,
+    hint: first.hint,
   });
 }
 
@@ -101,19 +108,15 @@ function checkDeeper(plain: Readonly<Record<string, unknown>>, name: string): Sc
     readonly options?: { readonly env?: Readonly<Record<string, string>>; readonly image?: string };
     readonly tag?: string;
   };
-  const image = { pointer: `/${name}/options/image`, value: options.image };
-  const references = [image, { pointer: `/${name}/tag`, value: tag }].flatMap(({ pointer, value }) =>
-    value === undefined || isImageReference(value)
-      ? []
-      : [
-          {
-            pointer,
-            problem: "the value is not an image reference",
-            hint: "Pass an image such as debian:12-slim or ghcr.io/owner/image@sha256:….",
-          },
-        ],
-  );
-  return [...references, ...findEnvProblems(options.env ?? {}, `/${name}/options/env`)];
+  const problems: SchemaViolation[] = [];
+  const refuse = (pointer: string, reference: string | undefined): void => {
+    if (reference === undefined || isImageReference(reference)) return;
+    const hint = "Pass an image such as debian:12-slim or ghcr.io/owner/image@sha256:….";
+    problems.push({ pointer, problem: "the value is not an image reference", hint });
+  };
+  refuse(`/${name}/options/image`, options.image);
+  refuse(`/${name}/tag`, tag);
+  return [...problems, ...findEnvProblems(options.env ?? {}, `/${name}/options/env`)];
 }
 
 function inOurWords({ pointer, problem, hint }: SchemaViolation): SchemaViolation {

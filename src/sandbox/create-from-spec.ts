@@ -1,7 +1,7 @@
 import { type EntryToPack, packFiles } from "../archive/pack-files.ts";
 import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import type { ContainerLimits, ContainerSpec } from "../engine/containers.ts";
-import { type ConnectedEngine, labels } from "../engine/engine.ts";
+import type { ConnectedEngine } from "../engine/engine.ts";
 import { baseImage } from "../engine/rules/base-image.ts";
 import {
   chooseSystemCallFilter,
@@ -10,19 +10,24 @@ import {
 } from "../engine/rules/system-call-filter.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { findOrPullImage } from "../images/find-or-pull-image.ts";
-import { capLimitsToEngine } from "./cap-limits-to-engine.ts";
-import { sleepCommand } from "./create-sandbox.ts";
-import { type FoundRuntime, findRuntime } from "./find-runtime.ts";
+import { foldersAbove } from "../text/tree-path.ts";
+import { type FindRuntimeDeps, type FoundRuntime, findRuntime } from "./find-runtime.ts";
 import { sandboxContainerName } from "./inspect-container.ts";
-import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
-import {
-  findSandboxDangers,
-  type SandboxDanger,
-  type SandboxRuntime,
-  type SandboxSpec,
-} from "./rules/sandbox-spec.ts";
-import { defaultTmpBytes, mainProcessUser } from "./sandbox-defaults.ts";
+import type { ProjectSandboxDeps } from "./open-project-sandboxes.ts";
+import { findSandboxDangers, type SandboxDanger, type SandboxSpec } from "./rules/sandbox-spec.ts";
+import { sandboxContainer } from "./sandbox-container.ts";
 import type { SandboxInputFile } from "./sandbox-folders-port.ts";
+import { capLimitsToEngine } from "./sandbox-limits.ts";
+
+/** What the creation of a sandbox from a spec needs. */
+export interface CreateFromSpecDeps extends ProjectSandboxDeps, FindRuntimeDeps {
+  readonly newId: () => string;
+  readonly limits: ContainerLimits;
+  /** The references of the images for tasks in Python, Node and bash. */
+  readonly languageImages: Readonly<Record<"python" | "node" | "bash", string>>;
+  /** Returns the ID of swarm's base image, after building the image if it does not exist or is outdated. */
+  readonly ensureBase: (onStep: (step: string) => void, signal?: AbortSignal) => Promise<string>;
+}
 
 export interface CreateFromSpecRequest {
   readonly spec: SandboxSpec;
@@ -38,6 +43,20 @@ export interface CreateFromSpecRequest {
 
 export interface CreatedSandbox {
   readonly record: SandboxRecord;
+  readonly warnings: readonly string[];
+}
+
+/** A sandbox that swarm creates, as it is recorded and as its container is made. */
+interface PlannedSandbox extends Pick<CreateFromSpecRequest, "spec" | "autoDestroy"> {
+  readonly id: string;
+  readonly image: FoundImage;
+  readonly runtime: FoundRuntime;
+  readonly limits: ContainerLimits;
+}
+
+interface FoundImage {
+  readonly id: string;
+  readonly reference: string;
   readonly warnings: readonly string[];
 }
 
@@ -58,26 +77,26 @@ export async function createSandboxFromSpec(
   const refused = dangers.find(({ permission }) => !allowed.includes(permission));
   if (refused) throw new SwarmError("DANGEROUS", { what: refused.what, flag: refused.flag });
   const inputs = await deps.folders.findInputs(spec.inputs);
-  const image = await findImage(deps, spec.runtime, onStep, signal);
+  const image = await findImage(deps, spec, onStep, signal);
   onStep("Checking how strongly the engine's runtimes isolate containers");
   const runtime = await findRuntime(deps, spec.isolation, signal);
 
   const id = deps.newId();
   const info = await deps.engine.info(signal);
   const limits = limitsOf(capLimitsToEngine(deps.limits, info), spec);
-  const draft = recordOf(deps, { spec, autoDestroy, id, image: image.reference, runtime, limits });
-  const container = containerSpecOf({ spec, record: draft, imageId: image.id, limits });
+  const planned = { spec, autoDestroy, id, image, runtime, limits };
+  const draft = recordOf(deps, planned);
+  const container = containerSpecOf(planned);
   await using undo = new AsyncDisposableStack();
   await deps.folders.make(id, { spec: specText, inputs });
   // If the container cannot be removed, the draft record stays. The next command that reads the record then
   // removes both.
-  undo.defer(async () => {
-    const isGone = await removeAll(deps, container).then(
-      () => true,
-      () => false,
-    );
-    if (isGone) await deps.folders.clear(id, { everything: true });
-  });
+  undo.defer(() =>
+    removeAll(deps, container).then(
+      () => deps.folders.clear(id, { everything: true }),
+      () => {},
+    ),
+  );
   // Holds the sandbox's lock until the sandbox is complete. A draft record whose lock is free therefore means
   // an interrupted creation.
   await using _held = await deps.folders.lockOf(id).acquire(0, signal);
@@ -115,68 +134,64 @@ export async function createSandboxFromSpec(
 }
 
 async function findImage(
-  deps: CreateFromSpecDeps,
-  runtime: SandboxRuntime,
+  { engine, languageImages, ensureBase }: CreateFromSpecDeps,
+  { runtime }: SandboxSpec,
   onStep: (step: string) => void,
   signal?: AbortSignal,
-): Promise<{ id: string; reference: string; warnings: string[] }> {
-  const reference = runtime.kind === "image" ? runtime.image : deps.languageImages[runtime.language];
-  const { images } = await deps.engine.open();
-  const present = reference === baseImage ? null : await images.find(reference, signal);
+): Promise<FoundImage> {
+  const reference = runtime.kind === "image" ? runtime.image : languageImages[runtime.language];
+  const { images } = await engine.open();
+  if (reference === baseImage)
+    return { id: await ensureBase(onStep, signal), reference: baseImage, warnings: [] };
+  const present = await images.find(reference, signal);
   if (present) return { id: present.id, reference, warnings: [] };
-  if (runtime.kind === "image" && reference !== baseImage) {
+  if (runtime.kind === "image" || (await engine.reachesRegistry(signal))) {
     onStep(`Pulling ${reference}`);
-    return { id: (await findOrPullImage(deps.engine, reference, signal)).id, reference, warnings: [] };
+    const { id } = await findOrPullImage(engine, reference, signal);
+    return { id, reference, warnings: [] };
   }
-  if (reference !== baseImage && (await deps.engine.reachesRegistry(signal))) {
-    onStep(`Pulling ${reference}`);
-    return { id: (await findOrPullImage(deps.engine, reference, signal)).id, reference, warnings: [] };
-  }
-  const id = await deps.ensureBase(onStep, signal);
   const warning = `the engine cannot reach an image registry, so the sandbox uses the image ${baseImage} instead of ${reference}`;
-  return { id, reference: baseImage, warnings: reference === baseImage ? [] : [warning] };
+  return { id: await ensureBase(onStep, signal), reference: baseImage, warnings: [warning] };
 }
 
 function recordOf(
-  deps: CreateFromSpecDeps,
-  {
-    spec,
-    autoDestroy,
-    id,
-    image,
-    runtime,
-    limits,
-  }: {
-    spec: SandboxSpec;
-    autoDestroy: boolean;
-    id: string;
-    image: string;
-    runtime: FoundRuntime;
-    limits: ContainerLimits;
-  },
+  { clock, engine }: CreateFromSpecDeps,
+  { spec, autoDestroy, id, image, runtime, limits }: PlannedSandbox,
 ): SandboxRecord {
   return {
-    ...{ version: 1, id, sandbox: spec.name ?? id, status: "created", task: null },
-    createdAt: deps.clock().toISOString(),
-    ...{ startedAt: null, completedAt: null, duration: null, exitCode: null, reason: null },
-    ...{ ttl: autoDestroy ? spec.ttl : "none", ttlMs: autoDestroy ? spec.ttlMs : null },
-    ...{ image, runtime: spec.runtime.kind === "image" ? "image" : spec.runtime.language },
+    version: 1,
+    id,
+    sandbox: spec.name ?? id,
+    status: "created",
+    task: null,
+    createdAt: clock().toISOString(),
+    startedAt: null,
+    completedAt: null,
+    duration: null,
+    exitCode: null,
+    reason: null,
+    ttl: autoDestroy ? spec.ttl : "none",
+    ttlMs: autoDestroy ? spec.ttlMs : null,
+    image: image.reference,
+    runtime: spec.runtime.kind === "image" ? "image" : spec.runtime.language,
     isolation: { level: runtime.level, runtime: runtime.runtime },
-    ...{
-      network: spec.network,
-      container: null,
-      engine: deps.engine.endpoint,
-      execution: null,
-      missingOutputs: [],
-    },
+    network: spec.network,
+    container: null,
+    engine: engine.endpoint,
+    execution: null,
+    missingOutputs: [],
     expectedOutputs: [...spec.outputs],
     limits: {
-      ...{ cpus: limits.cpus, memoryBytes: limits.memoryBytes, diskBytes: limits.diskBytes },
-      ...{ pids: limits.pids, files: limits.files },
+      cpus: limits.cpus,
+      memoryBytes: limits.memoryBytes,
+      diskBytes: limits.diskBytes,
+      pids: limits.pids,
+      files: limits.files,
     },
   };
 }
 
+/** Returns the limits of a spec, and for each limit that it does not set the given one. */
 function limitsOf(limits: ContainerLimits, { resources }: SandboxSpec): ContainerLimits {
   return {
     ...limits,
@@ -187,35 +202,17 @@ function limitsOf(limits: ContainerLimits, { resources }: SandboxSpec): Containe
   };
 }
 
-function containerSpecOf({
-  spec,
-  record,
-  imageId,
-  limits,
-}: {
-  spec: SandboxSpec;
-  record: SandboxRecord;
-  imageId: string;
-  limits: ContainerLimits;
-}): ContainerSpec {
-  const name = sandboxContainerName(record.id);
+function containerSpecOf({ spec, autoDestroy, image, ...sandbox }: PlannedSandbox): ContainerSpec {
+  const name = sandboxContainerName(sandbox.id);
+  const ttlMs = autoDestroy ? spec.ttlMs : null;
   return {
-    ...{ name, image: imageId, command: sleepCommand(record.ttlMs) },
-    labels: {
-      ...{ [labels.sandbox]: "true", [labels.role]: "sandbox", [labels.sandboxId]: record.id },
-      ...{ [labels.isolation]: record.isolation.level, [labels.runtime]: record.isolation.runtime },
-      [labels.workdir]: "/work",
-    },
-    env: { HOME: "/tmp", IS_SANDBOX: "1", ...spec.env },
-    ...{
-      user: mainProcessUser,
-      workdir: "/work",
-      runtime: record.isolation.runtime,
-      network: { kind: spec.network },
-      limits,
-    },
-    ...{ capabilities: [], readOnlyRoot: spec.readOnlyRoot, privileged: spec.privileged },
-    tmpBytes: Math.min(defaultTmpBytes, limits.memoryBytes),
+    ...sandboxContainer({ ...sandbox, workdir: "/work", env: spec.env, ttlMs }),
+    name,
+    image: image.id,
+    workdir: "/work",
+    network: { kind: spec.network },
+    readOnlyRoot: spec.readOnlyRoot,
+    privileged: spec.privileged,
     // The engine copies no files into a read-only root filesystem, but it does copy files into volumes. So
     // the folders become volumes.
     volumes: spec.readOnlyRoot
@@ -235,11 +232,9 @@ async function fill(
   inputs: readonly SandboxInputFile[],
   signal?: AbortSignal,
 ): Promise<void> {
-  const entries = folders.flatMap((folder): [string, EntryToPack[]][] => [
-    [
-      folder,
-      folder === "inputs" ? inputEntries(inputs) : [{ ...userOwned, kind: "folder", path: ".", mode: 0o755 }],
-    ],
+  const entries = folders.map((folder): [string, EntryToPack[]] => [
+    folder,
+    folder === "inputs" ? inputEntries(inputs) : [{ ...userOwned, kind: "folder", path: ".", mode: 0o755 }],
   ]);
   if (volumes.length > 0) {
     for (const [folder, files] of entries)
@@ -262,11 +257,6 @@ function inputEntries(inputs: readonly SandboxInputFile[]): EntryToPack[] {
     ...[...above].sort().map((path): EntryToPack => ({ ...rootOwned, kind: "folder", path, mode: 0o555 })),
     ...inputs.map(({ path, from }): EntryToPack => ({ ...rootOwned, kind: "file", path, mode: 0o444, from })),
   ];
-}
-
-function foldersAbove(path: string): string[] {
-  const parts = path.split("/").slice(0, -1);
-  return parts.map((_part, index) => parts.slice(0, index + 1).join("/"));
 }
 
 function permissionWarnings({ permissions }: SandboxSpec): string[] {

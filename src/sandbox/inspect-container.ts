@@ -20,7 +20,7 @@ export function sandboxContainerName(id: string): string {
  * container.
  */
 export async function inspectOwnContainer(
-  containers: Containers,
+  containers: Pick<Containers, "inspect">,
   { id, container }: Pick<SandboxRecord, "id" | "container">,
   signal?: AbortSignal,
 ): Promise<ContainerFacts | null> {

@@ -3,7 +3,7 @@ import { SwarmError } from "../errors/errors.ts";
 import { openProjectSandboxes, type SandboxProject } from "./open-project-sandboxes.ts";
 import { reconcileSandbox } from "./reconcile-sandbox.ts";
 
-export interface ListedSandboxes {
+interface ListedSandboxes {
   readonly records: readonly SandboxRecord[];
   /** The error messages about records that swarm could not read, or could not update from the engine. */
   readonly problems: readonly string[];

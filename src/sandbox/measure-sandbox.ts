@@ -2,7 +2,7 @@ import type { ContainerStats } from "../engine/containers.ts";
 import { openProjectSandboxes, type SandboxProject } from "./open-project-sandboxes.ts";
 import { findRunningSandbox } from "./running-sandbox.ts";
 
-export interface SandboxStats extends ContainerStats {
+interface SandboxStats extends ContainerStats {
   /** The size of the container's writable layer in bytes; null if the engine does not know it. */
   readonly diskBytes: number | null;
 }

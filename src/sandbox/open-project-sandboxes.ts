@@ -1,9 +1,21 @@
+import type { ConnectedEngine } from "../engine/engine.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { findRepository } from "../git/find-repository.ts";
 import type { Project } from "../project/project.ts";
-import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
-import { createRecordSeal } from "./record-seal.ts";
 import { openSandboxFolders } from "./sandbox-folders.ts";
+import type { SandboxFolders } from "./sandbox-folders-port.ts";
+import { createRecordSeal } from "./sandbox-records.ts";
+
+/**
+ * What every operation on the sandboxes of a folder needs: the records in `.aimi/sandboxes`, and the engine
+ * of each sandbox.
+ */
+export interface ProjectSandboxDeps {
+  readonly folders: SandboxFolders;
+  readonly clock: () => Date;
+  /** Connects to the container engine at the endpoint that a sandbox's record contains. */
+  readonly connect: (endpoint: string) => Promise<ConnectedEngine>;
+}
 
 /** The parts of a project that every command on single sandboxes uses. */
 export type SandboxProject = Pick<Project, "engines" | "host">;
@@ -22,7 +34,7 @@ export async function openProjectSandboxes({
       clock,
     }),
     clock,
-    async engineAt(endpoint) {
+    async connect(endpoint) {
       // Another user may have written the sandbox's folder and record. So the record must not choose an
       // engine that this user's settings do not name.
       const known = await engines.candidates();
@@ -30,7 +42,7 @@ export async function openProjectSandboxes({
         throw new SwarmError("ENGINE_UNREACHABLE", {
           tried: [`${endpoint}: a sandbox's record names this engine, but none of your settings does`],
         });
-      return engines.at(endpoint);
+      return (await engines.at(endpoint)).open();
     },
   };
 }

@@ -1,13 +1,8 @@
 import { type ContainerEngine, labels } from "../engine/engine.ts";
 import { isolationLevels } from "../engine/rules/isolation.ts";
 import { SwarmError } from "../errors/errors.ts";
-import { createSandboxHandle, type Sandbox } from "./sandbox.ts";
-import { defaultCommandTimeoutMs, defaultMaxOutputLength, defaultWorkdir } from "./sandbox-defaults.ts";
-
-export interface OpenSandboxOptions {
-  readonly commandTimeoutMs?: number;
-  readonly outputLimit?: number;
-}
+import { createSandboxHandle, type OpenSandboxOptions, type Sandbox } from "./sandbox.ts";
+import { defaultWorkdir } from "./sandbox-defaults.ts";
 
 /** Opens an existing sandbox by its container's name or ID. The first twelve characters of the ID suffice. */
 export async function openSandbox(
@@ -21,12 +16,13 @@ export async function openSandbox(
   // Refuses containers that swarm did not create.
   if (facts?.labels[labels.role] !== "sandbox") throw new SwarmError("SANDBOX_UNKNOWN", { id });
   const level = isolationLevels.find((known) => known === facts.labels[labels.isolation]);
-  return createSandboxHandle(containers, {
-    ...{ id: facts.id, name: facts.name, diskLimit: "watched" },
+  const sandbox = {
+    id: facts.id,
+    name: facts.name,
+    diskLimit: "watched",
     workdir: facts.labels[labels.workdir] ?? defaultWorkdir,
     runtime: facts.labels[labels.runtime] ?? "unknown",
     isolation: level ?? "shared-kernel",
-    commandTimeoutMs: options.commandTimeoutMs ?? defaultCommandTimeoutMs,
-    outputLimit: options.outputLimit ?? defaultMaxOutputLength,
-  });
+  } as const;
+  return createSandboxHandle(containers, sandbox, options);
 }

@@ -1,13 +1,8 @@
+import type { SandboxSpecFile } from "../contract/sandbox.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { findSchemaViolations } from "../schema/find-violations.ts";
 import { type LocatedYaml, parseYaml } from "../schema/parse-yaml.ts";
-import type { SourceLocation } from "../text/source-location.ts";
-import {
-  findSandboxSpecProblems,
-  type SandboxSpec,
-  type SandboxSpecFile,
-  toSandboxSpec,
-} from "./rules/sandbox-spec.ts";
+import { findSandboxSpecProblems, type SandboxSpec, toSandboxSpec } from "./rules/sandbox-spec.ts";
 
 /**
  * Parses a `sandbox.yaml` and fills in defaults. If the file is invalid, throws the problem that is closest
@@ -20,14 +15,13 @@ export async function parseSandboxSpec(bytes: Uint8Array, file: string): Promise
     violations.length > 0 ? violations : findSandboxSpecProblems(yaml.value as SandboxSpecFile);
   const [first] = problems
     .map(({ pointer, problem, hint }) => ({ place: yaml.locationOf(pointer), problem, hint }))
-    .sort((one, other) => compare(one.place, other.place));
+    // Users correct the file from top to bottom.
+    .sort(
+      ({ place: one }, { place: other }) =>
+        (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0),
+    );
   if (first) throw new SwarmError("SANDBOX_SPEC_INVALID", first);
   return toSandboxSpec(withEnvAsWritten(yaml.value as SandboxSpecFile, yaml));
-}
-
-/** Compares two problems by their position in the file, so that users correct the file from top to bottom. */
-function compare(one: SourceLocation, other: SourceLocation): number {
-  return (one.line ?? 0) - (other.line ?? 0) || (one.column ?? 0) - (other.column ?? 0);
 }
 
 /**

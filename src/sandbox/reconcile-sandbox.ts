@@ -1,13 +1,13 @@
 import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import type { ContainerFacts } from "../engine/containers.ts";
 import { type ConnectedEngine, labels } from "../engine/engine.ts";
-import { SwarmError } from "../errors/errors.ts";
+import { isError } from "../errors/errors.ts";
 import { readCommandState } from "./command/run-command.ts";
 import { inspectOwnContainer } from "./inspect-container.ts";
-import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "./open-project-sandboxes.ts";
 import { findSandboxEnd, hasSandboxEndedForGood, type ObservedSandbox } from "./rules/sandbox-end.ts";
 import { collectSandboxFiles } from "./task/collect-files.ts";
-import { findOutputsProblem, summarizeTask } from "./task/summarize-task.ts";
+import { findOutputsProblem, recordTaskEnd, summarizeTask } from "./task/summarize-task.ts";
 
 /**
  * Updates a sandbox's record from the state of its container. If the task or the container has ended, copies
@@ -31,7 +31,7 @@ export async function reconcileSandbox(
     if (now === null) return gone;
     return hasSandboxEndedForGood(now) ? now : await reconcileLockedSandbox(deps, now, signal);
   } catch (error) {
-    if (error instanceof SwarmError && error.code === "LOCK_TIMEOUT") return record;
+    if (isError(error, "LOCK_TIMEOUT")) return record;
     throw error;
   }
 }
@@ -42,7 +42,7 @@ export async function reconcileLockedSandbox(
   record: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
-  const open = await (await deps.engineAt(record.engine)).open();
+  const open = await deps.connect(record.engine);
   const facts = await inspectOwnContainer(open.containers, record, signal);
   if (record.container === null) return endCreation(deps, open, record, facts);
   const isDestroyed = await deps.folders.isBeingDestroyed(record.id);
@@ -56,7 +56,8 @@ export async function reconcileLockedSandbox(
   const settled: SandboxRecord = {
     ...record,
     ...end,
-    ...{ exitCode: null, execution: null },
+    exitCode: null,
+    execution: null,
     missingOutputs: [...(collected?.missingOutputs ?? record.missingOutputs)],
     duration: startedAt === null ? null : Math.max(0, Date.parse(end.completedAt) - Date.parse(startedAt)),
   };
@@ -122,8 +123,8 @@ async function settleTask(
   signal?: AbortSignal,
 ): Promise<SandboxRecord> {
   if (record.status !== "running" || record.execution === null || !record.container) return record;
-  const program = { containerId: record.container.id, key: record.execution };
-  const command = await readCommandState(open.containers, program, signal);
+  const container = { containers: open.containers, containerId: record.container.id };
+  const command = await readCommandState(container, record.execution, signal);
   if (command.kind === "running") return record;
   const collected = await collectSandboxFiles(
     deps,
@@ -131,28 +132,19 @@ async function settleTask(
     { record, containerId: record.container.id },
     signal,
   );
-  const completedAt = deps.clock().toISOString();
   const exitCode = command.kind === "ended" ? command.exitCode : null;
   const incomplete = findOutputsProblem(exitCode, collected);
-  const reason =
+  const unattended = {
+    code: "UNATTENDED",
+    message: "the task ended after its swarm process had ended; the output since then was not kept",
+  };
+  const { code, message } =
     exitCode === null
       ? { code: "EXEC_FAILED", message: "the exit code of the task is unknown" }
-      : incomplete
-        ? { code: incomplete.code, message: incomplete.message }
-        : {
-            code: "UNATTENDED",
-            message: "the task ended after its swarm process had ended; the output since then was not kept",
-          };
+      : (incomplete ?? unattended);
+  const reason = { code, message };
   const status = exitCode === 0 && !incomplete ? "completed" : "failed";
-  const settled: SandboxRecord = {
-    ...{ ...record, status, completedAt, exitCode, reason, execution: null },
-    missingOutputs: [...collected.missingOutputs],
-    duration: record.startedAt === null ? null : Date.parse(completedAt) - Date.parse(record.startedAt),
-  };
-  await deps.folders.writeSummary(await summarizeTask(deps.folders, settled, collected));
-  await deps.folders.write(settled);
-  await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
-  return settled;
+  return (await recordTaskEnd(deps, record, { status, exitCode, reason }, collected)).record;
 }
 
 function observedOf(facts: ContainerFacts | null): ObservedSandbox {

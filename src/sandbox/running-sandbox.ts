@@ -2,16 +2,16 @@ import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import type { Containers } from "../engine/containers.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { formatBytes } from "../text/duration-and-size.ts";
+import type { CommandContainer } from "./command/run-command.ts";
 import { startIfImageSuitable } from "./create-sandbox.ts";
 import { inspectOwnContainer } from "./inspect-container.ts";
-import type { ProjectSandboxDeps } from "./project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "./open-project-sandboxes.ts";
 import { reconcileSandbox } from "./reconcile-sandbox.ts";
 import { hasSandboxEndedForGood } from "./rules/sandbox-end.ts";
 
 /** A sandbox and its container, which is running. */
-export interface RunningSandbox {
+export interface RunningSandbox extends CommandContainer {
   readonly record: SandboxRecord;
-  readonly containerId: string;
   readonly containers: Containers;
 }
 
@@ -51,38 +51,23 @@ export async function findRunningSandbox(
   wanted: string | null,
   signal?: AbortSignal,
 ): Promise<RunningSandbox> {
-  return ensureSandboxRuns(deps, await findSandbox(deps, wanted), signal);
+  const record = await reconcileSandbox(deps, await findSandbox(deps, wanted), signal);
+  return ensureSandboxRuns(deps, record, { held: false }, signal);
 }
 
 /**
  * Starts the sandbox's container if the container was created but not started yet. Throws if the sandbox has
- * ended.
+ * ended. The caller has just updated the record with `reconcileSandbox`. `held` says whether the caller holds
+ * the sandbox's lock.
  */
 export async function ensureSandboxRuns(
-  deps: ProjectSandboxDeps,
-  wanted: SandboxRecord,
-  signal?: AbortSignal,
-): Promise<RunningSandbox> {
-  return ensureReconciledSandboxRuns(
-    deps,
-    await reconcileSandbox(deps, wanted, signal),
-    { held: false },
-    signal,
-  );
-}
-
-/**
- * Does the same as `ensureSandboxRuns`, for a record that the caller has just updated with
- * `reconcileSandbox`. `held` says whether the caller holds the sandbox's lock.
- */
-export async function ensureReconciledSandboxRuns(
   deps: ProjectSandboxDeps,
   record: SandboxRecord,
   { held }: { readonly held: boolean },
   signal?: AbortSignal,
 ): Promise<RunningSandbox> {
-  throwIfSandboxEnded(record);
-  const { containers } = await (await deps.engineAt(record.engine)).open();
+  if (hasSandboxEndedForGood(record)) throw sandboxEndError(record);
+  const { containers } = await deps.connect(record.engine);
   const containerId = record.container?.id;
   if (!containerId)
     throw new SwarmError("SANDBOX_ENDED", {
@@ -95,12 +80,9 @@ export async function ensureReconciledSandboxRuns(
   if (facts.state === "paused")
     throw new SwarmError("CONTAINER_NOT_RUNNING", { id: record.id, state: "paused" });
   if (facts.state !== "created") return { record, containerId, containers };
-  await startIfImageSuitable(containers, { id: containerId, image: record.image }, signal);
-  const started: SandboxRecord = {
-    ...record,
-    status: "running",
-    startedAt: deps.clock().toISOString(),
-  };
+  await startIfImageSuitable({ containers, containerId }, record.image, signal);
+  const startedAt = deps.clock().toISOString();
+  const started: SandboxRecord = { ...record, status: "running", startedAt };
   // Writes the record only if no other process has begun a task meanwhile, so as not to overwrite its newer
   // record.
   const now = await deps.folders.read(record.id);
@@ -109,17 +91,17 @@ export async function ensureReconciledSandboxRuns(
   return { record: started, containerId, containers };
 }
 
-/** If the sandbox has ended, throws an error that says why. */
-export function throwIfSandboxEnded(record: SandboxRecord): void {
-  if (!hasSandboxEndedForGood(record)) return;
-  const { id, ttl, status, completedAt, reason } = record;
+/** Returns an error that says why a sandbox, which has ended, ended. */
+export function sandboxEndError(record: SandboxRecord): SwarmError {
+  const { id, ttl, status, completedAt, reason, limits } = record;
   if (status === "timeout")
-    throw new SwarmError("SANDBOX_EXPIRED", { id, ttl, endedAt: completedAt ?? "an unknown time" });
-  if (reason?.code === "CONTAINER_OOM")
-    throw new SwarmError("MEMORY_EXHAUSTED", {
-      ...{ name: `sandbox ${id}`, limit: formatBytes(record.limits.memoryBytes) },
+    return new SwarmError("SANDBOX_EXPIRED", { id, ttl, endedAt: completedAt ?? "an unknown time" });
+  if (hasSandboxEndedForGood(record) && reason?.code === "CONTAINER_OOM")
+    return new SwarmError("MEMORY_EXHAUSTED", {
+      name: `sandbox ${id}`,
+      limit: formatBytes(limits.memoryBytes),
     });
-  throw new SwarmError("SANDBOX_ENDED", {
+  return new SwarmError("SANDBOX_ENDED", {
     id,
     status,
     reason: reason?.message ?? "the sandbox is no longer usable",

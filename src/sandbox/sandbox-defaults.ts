@@ -22,6 +22,4 @@ export const mainProcessUser = "0:0";
 
 export const defaultTmpBytes: number = 1024 ** 3;
 export const defaultWorkdir = "/workspace";
-export const defaultNamePrefix = "aimi-";
-export const defaultCommandTimeoutMs = 60_000;
 export const defaultMaxOutputLength = 10_000;

@@ -1,7 +1,7 @@
 import type { SandboxRecord } from "../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../contract/sandbox-summary.ts";
 import type { OutputChunk } from "../engine/containers.ts";
-import type { Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 
 /** An event to append as a line to a sandbox's `events.log`. */
 export interface SandboxEvent {
@@ -10,11 +10,7 @@ export interface SandboxEvent {
 }
 
 /** The entry about a destroyed sandbox, which stays in `destroyed.ndjson`. */
-export interface DestroyedSandbox {
-  readonly id: string;
-  readonly sandbox: string;
-  readonly status: SandboxRecord["status"];
-  readonly createdAt: string;
+export interface DestroyedSandbox extends Pick<SandboxRecord, "id" | "sandbox" | "status" | "createdAt"> {
   readonly destroyedAt: string;
 }
 
@@ -26,15 +22,6 @@ export interface SandboxInputFile {
   readonly path: string;
   /** The input file's absolute path on this machine, with symbolic links resolved. */
   readonly from: string;
-}
-
-/** The files that swarm collected from a sandbox into `outputs/` on the host. */
-export interface CollectedOutputs {
-  /** The paths of the first collected files, in alphabetical order. `more` is the number of further files. */
-  readonly files: readonly string[];
-  readonly more: number;
-  /** The output paths that the spec expects, but that swarm did not find. */
-  readonly missing: readonly string[];
 }
 
 /** A log of a task's stdout and stderr, in order, up to a maximum size per stream. */
@@ -82,12 +69,6 @@ export interface SandboxFolders {
   writeSummary(summary: SandboxSummary): Promise<void>;
   /** Returns the path of the file or folder `name` in the sandbox's folder. */
   pathFor(id: string, name: string): string;
-  /**
-   * Replaces the folder `work/` of the sandbox by the folder `collected`. `replaceOutputs` replaces
-   * `outputs/` in this way, but keeps the logs in it.
-   */
-  replaceWork(id: string, collected: string): Promise<void>;
-  replaceOutputs(id: string, collected: string, expected: readonly string[]): Promise<CollectedOutputs>;
   /**
    * Marks the sandbox on disk as being destroyed, so that other processes know why its container ends.
    * Disposing removes the mark.

@@ -13,6 +13,7 @@ import {
   readSandboxFile,
   writeSandboxFile,
 } from "./files/sandbox-files.ts";
+import { defaultMaxOutputLength } from "./sandbox-defaults.ts";
 
 export interface ExecOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -85,43 +86,43 @@ export interface Sandbox extends AsyncDisposable {
   destroy(): Promise<void>;
 }
 
-export interface SandboxFacts {
-  readonly id: string;
-  readonly name: string;
-  readonly workdir: string;
-  readonly runtime: string;
-  readonly isolation: IsolationLevel;
-  readonly diskLimit: "enforced" | "watched";
-  readonly commandTimeoutMs: number;
-  readonly outputLimit: number;
+/** The options for opening a sandbox: the defaults of its commands. */
+export interface OpenSandboxOptions {
+  /** The default time limit of each command in the sandbox, in milliseconds. */
+  readonly commandTimeoutMs?: number;
+  /** The default maximum number of characters to keep of a command's stdout, and of its stderr. */
+  readonly outputLimit?: number;
 }
+
+type SandboxFacts = Pick<Sandbox, "id" | "name" | "workdir" | "runtime" | "isolation" | "diskLimit">;
 
 const destroyMs = 30_000;
 const maxFileLength = 256 * 1024 * 1024;
 
 /** Returns a `Sandbox` object for an existing container. */
-export function createSandboxHandle(containers: Containers, facts: SandboxFacts): Sandbox {
-  const { id, name, workdir } = facts;
-  const pathOf = (path: string, options: FileOptions | undefined): string =>
-    resolveContainerPath(workdir, path, { absolute: options?.absolute ?? false });
+export function createSandboxHandle(
+  containers: Omit<Containers, "create" | "pause" | "unpause" | "openTerminal" | "copyIn" | "events">,
+  { id, name, workdir, runtime, isolation, diskLimit }: SandboxFacts,
+  { commandTimeoutMs = 60_000, outputLimit = defaultMaxOutputLength }: OpenSandboxOptions,
+): Sandbox {
+  const container = { containers, containerId: id };
+  const pathOf = (path: string, { absolute = false }: FileOptions): string =>
+    resolveContainerPath(workdir, path, { absolute });
 
   const exec: Sandbox["exec"] = async (command, options = {}) => {
     if (command.length === 0)
       throw new SwarmError("EXEC_FAILED", { command: "(nothing)", reason: "the command is empty" });
     const { workdir: below, input, env, onOutput, signal } = options;
     return runCommand(
-      containers,
+      container,
       {
-        ...{ containerId: id, command },
-        workdir:
-          below === undefined
-            ? workdir
-            : resolveContainerPath(workdir, below, { absolute: below.startsWith("/") }),
+        command,
+        workdir: below === undefined ? workdir : pathOf(below, { absolute: below.startsWith("/") }),
         ...(env && { env }),
-        ...(input !== undefined && { input: typeof input === "string" ? Buffer.from(input) : input }),
+        ...(input !== undefined && { input: bytesOf(input) }),
         ...(onOutput && { onOutput }),
-        timeoutMs: options.timeoutMs ?? facts.commandTimeoutMs,
-        outputLimit: options.outputLimit ?? facts.outputLimit,
+        timeoutMs: options.timeoutMs ?? commandTimeoutMs,
+        outputLimit: options.outputLimit ?? outputLimit,
       },
       signal,
     );
@@ -137,43 +138,33 @@ export function createSandboxHandle(containers: Containers, facts: SandboxFacts)
   };
 
   return {
-    ...{ id, name, workdir, runtime: facts.runtime, isolation: facts.isolation, diskLimit: facts.diskLimit },
+    id,
+    name,
+    workdir,
+    runtime,
+    isolation,
+    diskLimit,
     start: (signal) => containers.start(id, signal),
     stop: ({ graceMs = 10_000 } = {}) => containers.stop(id, { graceMs }),
     exec,
     sh: (script, options) => exec(["sh", "-c", script], options),
 
-    readFile: async (path, options) =>
-      readSandboxFile(
-        containers,
-        { id, path: pathOf(path, options), maxBytes: options?.maxBytes ?? maxFileLength },
-        options?.signal,
-      ),
+    readFile: async (path, { maxBytes = maxFileLength, signal, ...options } = {}) =>
+      readSandboxFile(container, { path: pathOf(path, options), maxBytes }, signal),
 
-    writeFile: async (path, content, options) =>
-      writeSandboxFile(
-        containers,
-        {
-          ...{ id, path: pathOf(path, options) },
-          content: typeof content === "string" ? Buffer.from(content) : content,
-        },
-        options?.signal,
-      ),
+    writeFile: async (path, content, { signal, ...options } = {}) =>
+      writeSandboxFile(container, { path: pathOf(path, options), content: bytesOf(content) }, signal),
 
-    list: async (path = ".", options) =>
-      listSandboxFolder(containers, { id, path: pathOf(path, options) }, options?.signal),
+    list: async (path = ".", { signal, ...options } = {}) =>
+      listSandboxFolder(container, pathOf(path, options), signal),
 
-    async copyIn(from, into = ".", options) {
+    async copyIn(from, into = ".", { signal, ...options } = {}) {
       const files = await listArchiveEntries(from);
-      await copyFilesIntoSandbox(containers, { id, into: pathOf(into, options), files }, options?.signal);
+      await copyFilesIntoSandbox(container, { into: pathOf(into, options), files }, signal);
     },
 
-    copyOut: async (path, into, options) =>
-      copyPathOutOfSandbox(
-        containers,
-        { id, path: pathOf(path, options), into, leaveOut: options?.leaveOut ?? false },
-        options?.signal,
-      ),
+    copyOut: async (path, into, { leaveOut = false, signal, ...options } = {}) =>
+      copyPathOutOfSandbox(container, { path: pathOf(path, options), into, leaveOut }, signal),
 
     logs: ({ follow = false, signal } = {}) => containers.logs(id, { follow }, signal),
     stats: (signal) => containers.stats(id, signal),
@@ -182,4 +173,8 @@ export function createSandboxHandle(containers: Containers, facts: SandboxFacts)
     destroy,
     [Symbol.asyncDispose]: destroy,
   };
+}
+
+function bytesOf(content: string | Uint8Array): Uint8Array {
+  return typeof content === "string" ? Buffer.from(content) : content;
 }

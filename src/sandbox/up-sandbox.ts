@@ -8,6 +8,7 @@ import { imageBuildDeps } from "../images/open-images.ts";
 import { adapterId } from "../machine/package-files.ts";
 import type { Project } from "../project/project.ts";
 import { requireTrustedSettings } from "../settings/read-settings.ts";
+import type { CreateFromSpecDeps } from "./create-from-spec.ts";
 import {
   type CreatedSandbox,
   type CreateFromSpecRequest,
@@ -15,10 +16,9 @@ import {
 } from "./create-from-spec.ts";
 import { openProjectSandboxes, type SandboxProject } from "./open-project-sandboxes.ts";
 import { parseSandboxSpec } from "./parse-sandbox-spec.ts";
-import type { CreateFromSpecDeps } from "./project-sandboxes.ts";
 import { sandboxLimits } from "./sandbox-limits.ts";
 
-export interface UpSandboxRequest extends Pick<CreateFromSpecRequest, "allowed" | "autoDestroy"> {
+interface UpSandboxRequest extends Pick<CreateFromSpecRequest, "allowed" | "autoDestroy"> {
   /** The path of the spec file; null for `sandbox.yaml`, which need not exist. */
   readonly specFile: string | null;
 }

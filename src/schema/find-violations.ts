@@ -1,4 +1,5 @@
-import type { ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { escapeKey } from "./json-pointer.ts";
 
 /** A violation of a JSON schema, described for users. */
 export interface SchemaViolation {
@@ -30,36 +31,12 @@ export type SchemaName =
   | "tasks"
   | "work-diff";
 
-const validators: Readonly<Record<SchemaName, () => Promise<{ default: ValidateFunction }>>> = {
-  acp: () => import("./generated/acp.js"),
-  cleanup: () => import("./generated/cleanup.js"),
-  config: () => import("./generated/config.js"),
-  doctor: () => import("./generated/doctor.js"),
-  error: () => import("./generated/error.js"),
-  event: () => import("./generated/event.js"),
-  merge: () => import("./generated/merge.js"),
-  notice: () => import("./generated/notice.js"),
-  plan: () => import("./generated/plan.js"),
-  probe: () => import("./generated/probe.js"),
-  proof: () => import("./generated/proof.js"),
-  sandbox: () => import("./generated/sandbox.js"),
-  "sandbox-options": () => import("./generated/sandbox-options.js"),
-  "sandbox-run": () => import("./generated/sandbox-run.js"),
-  "sandbox-summary": () => import("./generated/sandbox-summary.js"),
-  "script-agent": () => import("./generated/script-agent.js"),
-  status: () => import("./generated/status.js"),
-  summary: () => import("./generated/summary.js"),
-  "swarm-state": () => import("./generated/swarm-state.js"),
-  tasks: () => import("./generated/tasks.js"),
-  "work-diff": () => import("./generated/work-diff.js"),
-};
-
 /**
  * Finds where a value violates the JSON schema `schemas/<name>.schema.json`. Returns an empty array if the
  * value is valid.
  */
 export async function findSchemaViolations(name: SchemaName, value: unknown): Promise<SchemaViolation[]> {
-  const { default: validate } = await validators[name]();
+  const { default: validate }: { default: ValidateFunction } = await import(`./generated/${name}.js`);
   if (validate(value)) return [];
   const errors = validate.errors ?? [];
   // For `anyOf`, the validator reports errors of every alternative. Only the error that sums them up helps a
@@ -69,9 +46,7 @@ export async function findSchemaViolations(name: SchemaName, value: unknown): Pr
   );
   return errors
     .filter(({ keyword, instancePath }) => keyword === "anyOf" || !choices.has(instancePath))
-    .map(({ keyword, instancePath, params, message }) =>
-      describe(keyword, instancePath, params, message ?? ""),
-    );
+    .map(describe);
 }
 
 /** The hints that a violation contains, each with an example of a valid value, by the field's name. */
@@ -127,8 +102,6 @@ function exampleFor(pointer: string): string | undefined {
   return examples[last] ?? (/^\d+$/.test(last) ? examples[before] : undefined);
 }
 
-type Params = Readonly<Record<string, unknown>>;
-
 /** Returns the name of a field as messages show it. An item of a list is shown as `userStories[0]`. */
 function nameOf(pointer: string): string {
   const [last = "", before = ""] = pointer.split("/").reverse();
@@ -136,54 +109,44 @@ function nameOf(pointer: string): string {
   return last || "the file";
 }
 
-function describe(keyword: string, pointer: string, params: Params, message: string): SchemaViolation {
+function describe({ keyword, instancePath: pointer, params, message = "" }: ErrorObject): SchemaViolation {
   const name = nameOf(pointer);
+  const example = exampleFor(pointer);
+  const violation = (problem: string, hint = example ?? "Change the value."): SchemaViolation => ({
+    pointer,
+    problem: `${name} ${problem}`,
+    hint,
+  });
   switch (keyword) {
-    case "required":
-      return {
-        pointer,
-        problem: `${name} has no ${JSON.stringify(params["missingProperty"])}`,
-        hint: `Add ${JSON.stringify(params["missingProperty"])}.`,
-      };
+    case "required": {
+      const field = JSON.stringify(params["missingProperty"]);
+      return violation(`has no ${field}`, `Add ${field}.`);
+    }
     case "additionalProperties": {
       const field = String(params["additionalProperty"]);
       return {
-        pointer: `${pointer}/${field.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        pointer: `${pointer}/${escapeKey(field)}`,
         problem: `${JSON.stringify(field)} is not a field of ${name}`,
         hint: "Remove this field, or correct its name.",
       };
     }
     case "type":
-      return {
-        pointer,
-        problem: `${name} must be ${[params["type"]].flat().join(" or ")}`,
-        hint: exampleFor(pointer) ?? "Change the value.",
-      };
+      return violation(`must be ${[params["type"]].flat().join(" or ")}`);
     case "enum":
-      return {
-        pointer,
-        problem: `${name} must be one of ${JSON.stringify(params["allowedValues"])}`,
-        hint: `Use one of ${[params["allowedValues"]].flat().join(", ")}.`,
-      };
+      return violation(
+        `must be one of ${JSON.stringify(params["allowedValues"])}`,
+        `Use one of ${[params["allowedValues"]].flat().join(", ")}.`,
+      );
     case "const":
-      return {
-        pointer,
-        problem: `${name} must be ${JSON.stringify(params["allowedValue"])}`,
-        hint: exampleFor(pointer) ?? "Change the value.",
-      };
+      return violation(`must be ${JSON.stringify(params["allowedValue"])}`);
     case "pattern":
-      return {
-        pointer,
-        problem: `${name} does not have the expected form ${String(params["pattern"])}`,
-        hint: exampleFor(pointer) ?? "Change the value so that it has this form.",
-      };
+      return violation(
+        `does not have the expected form ${String(params["pattern"])}`,
+        example ?? "Change the value so that it has this form.",
+      );
     case "anyOf":
-      return {
-        pointer,
-        problem: `${name} has none of the accepted forms`,
-        hint: exampleFor(pointer) ?? "Change the value.",
-      };
+      return violation("has none of the accepted forms");
     default:
-      return { pointer, problem: `${name} ${message}`, hint: exampleFor(pointer) ?? "Change the value." };
+      return violation(message);
   }
 }

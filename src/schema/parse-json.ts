@@ -1,6 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { SwarmError } from "../errors/errors.ts";
 import type { SourceLocation } from "../text/source-location.ts";
+import { escapeKey, keysOf } from "./json-pointer.ts";
 
 /** Parsed JSON, with a function that finds the position of each value in the file. */
 export interface LocatedJson {
@@ -45,12 +47,10 @@ export function parseJson(bytes: Uint8Array, file: string): LocatedJson {
 }
 
 function decode(bytes: Uint8Array, file: string): string {
-  try {
-    // TextDecoder removes a byte order mark, so this code need not.
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
+  if (!isUtf8(bytes))
     throw new SwarmError("JSON_INVALID", { place: { file }, problem: "the file is not UTF-8 text" });
-  }
+  // TextDecoder removes a byte order mark, so this code need not.
+  return new TextDecoder().decode(bytes);
 }
 
 function positionOf(text: string, offset: number): { line: number; column: number } {
@@ -118,18 +118,13 @@ function findForbiddenKey(tree: Node): { offset: number; problem: string; pointe
   return undefined;
 }
 
-function escapeKey(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
 /**
  * Returns the offset of the value at a JSON pointer. If there is no such value, returns the offset of the
  * nearest enclosing value.
  */
 function offsetOf(tree: Node, pointer: string): number {
   let node = tree;
-  for (const part of pointer.split("/").slice(1)) {
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+  for (const key of keysOf(pointer)) {
     const child =
       node.type === "array"
         ? node.children?.[Number(key)]

@@ -1,7 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import { type CST, isMap, isScalar, isSeq, LineCounter, type Node, Parser, parseDocument } from "yaml";
 import { SwarmError } from "../errors/errors.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { SourceLocation } from "../text/source-location.ts";
+import { escapeKey, keysOf } from "./json-pointer.ts";
 
 /** Parsed YAML, with functions that find the position and the source text of each value. */
 export interface LocatedYaml {
@@ -95,12 +97,9 @@ function decode(bytes: Uint8Array, file: string): string {
       "the file is larger than 64 KiB",
       "Put large values into files, and name these files in the field inputs.",
     );
-  try {
-    // TextDecoder removes a byte order mark, so this code need not.
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return refuse("the file is not UTF-8 text", "Save the file as UTF-8.");
-  }
+  if (!isUtf8(bytes)) return refuse("the file is not UTF-8 text", "Save the file as UTF-8.");
+  // TextDecoder removes a byte order mark, so this code need not.
+  return new TextDecoder().decode(bytes);
 }
 
 /**
@@ -231,10 +230,6 @@ function findKeyRefusal(
   return undefined;
 }
 
-function escapeKey(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
 /**
  * Finds the value at a JSON pointer, and its position for error messages. If there is no such value, returns
  * the nearest enclosing value and sets `isExact` to false.
@@ -242,8 +237,7 @@ function escapeKey(key: string): string {
 function nodeAt(contents: Node, pointer: string): { node: unknown; offset: number; isExact: boolean } {
   let node: unknown = contents;
   let offset = offsetOf(contents) ?? 0;
-  for (const part of pointer.split("/").slice(1)) {
-    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+  for (const name of keysOf(pointer)) {
     const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === name) : undefined;
     const child: unknown = isSeq(node) ? node.items[Number(name)] : pair?.value;
     if (!pair && child === undefined) return { node, offset, isExact: false };

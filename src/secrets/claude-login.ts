@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { open, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readFile, realpath } from "node:fs/promises";
 import { SwarmError } from "../errors/errors.ts";
+import { writeFileDurably } from "../machine/durable-write.ts";
 import { expandHomeFolder, parseSecretReference } from "./rules/secret-reference.ts";
 
 /** The login of a Claude subscription, as Claude Code stores it. */
@@ -44,7 +43,7 @@ export async function writeRenewedLogin(
     if (typeof login["expiresAt"] === "number" && login["expiresAt"] > renewed.expiresAt) return false;
     const { accessToken, refreshToken, expiresAt } = renewed;
     const content = { ...fields, claudeAiOauth: { ...login, accessToken, refreshToken, expiresAt } };
-    await replace(real, JSON.stringify(content));
+    await writeFileDurably(real, JSON.stringify(content), { mode: 0o600, keepAttributes: true });
     return true;
   } catch (error) {
     const { code = "the write failed" } = error as NodeJS.ErrnoException;
@@ -81,26 +80,4 @@ function isFields(value: unknown): value is Fields {
  */
 function isToken(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,16000}$/.test(value);
-}
-
-/**
- * Replaces the content of a file atomically and keeps the file's owner and mode. Does not use
- * write-file-atomic: if the disk is full, that library replaces the file with a truncated one.
- */
-async function replace(file: string, content: string): Promise<void> {
-  const { mode, uid, gid } = await stat(file);
-  const draft = join(dirname(file), `.${basename(file)}.${randomBytes(9).toString("hex")}.tmp`);
-  try {
-    {
-      await using handle = await open(draft, "wx", 0o600);
-      await handle.writeFile(content);
-      if (process.getuid?.() === 0) await handle.chown(uid, gid);
-      await handle.chmod(mode & 0o7777);
-      await handle.sync();
-    }
-    await rename(draft, file);
-  } catch (error) {
-    await unlink(draft).catch(() => undefined);
-    throw error;
-  }
 }

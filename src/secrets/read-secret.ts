@@ -41,7 +41,7 @@ export async function readSecret(reference: string, deps: SecretDeps): Promise<s
     case "env":
       return checked(deps.env[parsed.name] ?? refuse("the environment variable is not set"), deps, refuse);
     case "file":
-      return checked(withoutLineBreak(await contentOf(parsed.path, deps, refuse)), deps, refuse);
+      return checked((await contentOf(parsed.path, deps, refuse)).replace(/\r?\n$/, ""), deps, refuse);
     case "cmd":
       return checked((await answerOf(parsed, deps, refuse)).trim(), deps, refuse);
     case "refused":
@@ -94,10 +94,6 @@ function withoutWords(text: string, secrets: string): string {
     .split(/\s+/)
     .filter((word) => word.length >= 6)
     .reduce((left, word) => left.replaceAll(word, "…"), text);
-}
-
-function withoutLineBreak(text: string): string {
-  return text.replace(/\r?\n$/, "");
 }
 
 function checked(text: string, { env }: SecretDeps, refuse: Refuse): string {

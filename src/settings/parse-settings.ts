@@ -38,7 +38,9 @@ export async function checkSettings(
   const [wrong] = findSettingProblems(settings);
   if (wrong)
     throw new SwarmError("INVALID_VALUE", {
-      ...{ name: nameOf(wrong.pointer.replace(/\/\d+$/, "")), value: wrong.shown, expected: wrong.expected },
+      name: nameOf(wrong.pointer.replace(/\/\d+$/, "")),
+      value: wrong.shown,
+      expected: wrong.expected,
     });
   const [first] = await findSchemaViolations("config", settings);
   if (!first) return settings;

@@ -1,5 +1,9 @@
+import { createHash } from "node:crypto";
+import { readFile, realpath, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
+import { isSystemError } from "../errors/system-errors.ts";
+import { resolvesInsideFolder } from "../machine/path-containment.ts";
 import type { EnvironmentVariables } from "../machine/user-folders.ts";
 import type { LocatedDocument } from "./located-document.ts";
 import { checkSettings, parseSettings } from "./parse-settings.ts";
@@ -11,8 +15,9 @@ import {
   settingsWithoutOrigins,
 } from "./rules/settings.ts";
 import { settingsFromEnvironment } from "./rules/settings-environment.ts";
-import { readSettingsFile } from "./settings-files.ts";
-import type { FileContent, TrustFile } from "./trusted-files.ts";
+import type { FileContent, TrustFile } from "./trust-file.ts";
+
+const largest = 1024 * 1024;
 
 /** The settings that the flags of a command set. `nameOf` returns the flag that sets a value. */
 export interface FlagSettings {
@@ -20,7 +25,7 @@ export interface FlagSettings {
   readonly nameOf: (pointer: string) => string;
 }
 
-export interface ReadSettingsDeps {
+interface ReadSettingsDeps {
   /** The folder in which the user runs the command. */
   readonly folder: string;
   /** The root folder of the repository; null outside a repository. */
@@ -32,7 +37,7 @@ export interface ReadSettingsDeps {
 }
 
 /** A settings file with its content. */
-export type ReadSettingsFile = FileContent & LocatedDocument<SettingsFile>;
+type ReadSettingsFile = FileContent & LocatedDocument<SettingsFile>;
 
 /** All settings of a command, as they were read once. */
 export interface ReadSettings {
@@ -56,8 +61,8 @@ export async function readSettings(deps: ReadSettingsDeps): Promise<ReadSettings
   const flag = await checkSettings(flags.values, flags.nameOf);
   const environment = await checkSettings(settings, (pointer) => variableByPointer.get(pointer) ?? pointer);
   const [project, user] = await Promise.all([
-    root === null ? null : readSettingsFile(join(root, ".aimi", "config.json"), root),
-    readSettingsFile(join(deps.configFolder, "config.json")),
+    root === null ? null : readFileContent(join(root, ".aimi", "config.json"), root),
+    readFileContent(join(deps.configFolder, "config.json")),
   ]);
   const [projectFile, userFile] = await Promise.all([
     project && parse({ ...project, path: relative(folder, project.path) || project.path }),
@@ -86,4 +91,31 @@ export function requireTrustedSettings({ explained, effective, projectFile }: Re
 
 async function parse(file: FileContent): Promise<ReadSettingsFile> {
   return { ...file, ...(await parseSettings(file.bytes, file.path)) };
+}
+
+/** Reads a file with settings of swarm; returns null if the file does not exist. */
+async function readFileContent(file: string, within?: string): Promise<FileContent | null> {
+  const refuse = (reason: string, cause?: unknown): never => {
+    throw new SwarmError("FILE_UNREADABLE", { place: { file }, reason }, cause);
+  };
+  try {
+    // Refuse all but regular files: to read a FIFO at this path would block for ever.
+    if (!(await stat(file)).isFile()) refuse("the file is not a regular file");
+    if (within !== undefined && !(await resolvesInsideFolder(within, file)))
+      refuse("the file is a link to a file outside the repository");
+    const bytes = await readFile(file);
+    if (bytes.length > largest)
+      throw new SwarmError("FILE_TOO_LARGE", { place: { file }, bytes: bytes.length, limit: largest });
+    return {
+      path: file,
+      realPath: await realpath(file),
+      bytes,
+      sha256: createHash("sha256").update(bytes).digest("hex"),
+    };
+  } catch (error) {
+    if (error instanceof SwarmError) throw error;
+    if (isSystemError(error, "ENOENT", "ENOTDIR")) return null;
+    const { code, message } = error as NodeJS.ErrnoException;
+    return refuse(code ?? message, error);
+  }
 }

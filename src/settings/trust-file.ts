@@ -1,9 +1,28 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import writeFileAtomic from "write-file-atomic";
 import { SwarmError } from "../errors/errors.ts";
-import { type Lock, lockTimeoutMs } from "../machine/lock.ts";
-import type { TrustFile } from "./trusted-files.ts";
+import { isSystemError } from "../errors/system-errors.ts";
+import { writeFileDurably } from "../machine/durable-write.ts";
+import { type Lock, lockTimeoutMs } from "../machine/locks/lock.ts";
+import { once } from "../text/once.ts";
+
+/** The content of a file, with its paths and its checksum. */
+export interface FileContent {
+  /** The path of the file, as messages show it to the user. */
+  readonly path: string;
+  /** The file's path with symbolic links resolved. */
+  readonly realPath: string;
+  readonly sha256: string;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The list of files that this user has trusted. A file that has since been moved or changed is not trusted.
+ */
+export interface TrustFile {
+  isTrusted(realPath: string, sha256: string): Promise<boolean>;
+  trust(files: readonly { readonly realPath: string; readonly sha256: string }[]): Promise<void>;
+}
 
 type TrustedShaByPath = Record<string, string>;
 
@@ -16,28 +35,34 @@ export function openTrustFile(stateFolder: string, lock: Lock): TrustFile {
       const { files } = JSON.parse(await readFile(file, "utf8"));
       return typeof files === "object" && files !== null ? { ...files } : {};
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+      if (isSystemError(error, "ENOENT")) return {};
       throw new SwarmError("FILE_FAILED", { file, reason: (error as Error).message }, error);
     }
   };
 
   const write = async (files: TrustedShaByPath): Promise<void> => {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`, { mode: 0o600 });
+    await writeFileDurably(file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`, {
+      mode: 0o600,
+      keepAttributes: true,
+    });
   };
 
+  // A command asks about several files, and decides by the list as it was at the first question. If the list
+  // cannot be read, trusts nothing.
+  const readForQuestions = () => once(() => read().catch((): TrustedShaByPath => ({})));
+  let known = readForQuestions();
+
   return {
-    async isTrusted(realPath, sha256) {
-      // If the list cannot be read, trust nothing.
-      return (await read().catch((): TrustedShaByPath => ({})))[realPath] === sha256;
-    },
+    isTrusted: async (realPath, sha256) => (await known())[realPath] === sha256,
 
     async trust(files) {
       await using held = await lock.acquire(lockTimeoutMs);
-      const known = await read();
-      for (const { realPath, sha256 } of files) known[realPath] = sha256;
+      const trusted = await read();
+      for (const { realPath, sha256 } of files) trusted[realPath] = sha256;
       await held.confirm();
-      await write(known);
+      await write(trusted);
+      known = readForQuestions();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { isError, SwarmError } from "../errors/errors.ts";
-import type { HeldLock, Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import { describeHolder } from "../text/lock-holder.ts";
 
 /** The exclusive right of a process to run a swarm as its owner. */
@@ -24,7 +24,10 @@ export async function acquireSwarmOwnership(
   lock: Lock,
   { everyMs = lookEveryMs }: { everyMs?: number } = {},
 ): Promise<SwarmOwnership> {
-  const held = await holdOrName(lock);
+  const held = await lock.acquire(waitMs).catch(async (error: unknown) => {
+    if (!isError(error, "LOCK_TIMEOUT")) throw error;
+    throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(await lock.holder()) }, error);
+  });
   const losing = new AbortController();
   let ended = false;
   const timer = setInterval(() => {
@@ -41,13 +44,4 @@ export async function acquireSwarmOwnership(
       await held[Symbol.asyncDispose]();
     },
   };
-}
-
-async function holdOrName(lock: Lock): Promise<HeldLock> {
-  try {
-    return await lock.acquire(waitMs);
-  } catch (error) {
-    if (!isError(error, "LOCK_TIMEOUT")) throw error;
-    throw new SwarmError("OWNED_BY_ANOTHER", { holder: describeHolder(await lock.holder()) }, error);
-  }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isError, SwarmError } from "../errors/errors.ts";
 import type { Host } from "../machine/host.ts";
-import type { Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import type { ProjectTasks } from "../tasks/project-tasks.ts";
 import { newestLedgerLineBySha256, type TaskLedgerLine } from "../tasks/rules/ledger.ts";
 import { describeHolder } from "../text/lock-holder.ts";
@@ -18,7 +18,7 @@ import {
   stateWithoutEndedRecords,
   stateWithoutRecord,
 } from "./rules/swarm-state.ts";
-import type { StateStore } from "./state-store-port.ts";
+import type { StateChange, StateStore } from "./state-store.ts";
 
 /** The parts of a project with which a command changes the state of this worktree's swarm. */
 export interface StateChangeAccess extends StateAccess {
@@ -60,8 +60,7 @@ export async function updateWorkerRecord(
   name: string,
   change: RecordChange,
 ): Promise<ContainerRecord> {
-  const store = await openUnownedStore(project);
-  const state = await store.update((before) =>
+  const state = await changeUnowned(project, (before) =>
     stateWithChangedRecord(before, name, change, project.host.clock()),
   );
   const record = requireRecord(state, name);
@@ -70,15 +69,13 @@ export async function updateWorkerRecord(
 }
 
 export async function removeWorkerRecord(project: StateChangeAccess, name: string): Promise<void> {
-  const store = await openUnownedStore(project);
-  await store.update((before) => stateWithoutRecord(before, name));
+  await changeUnowned(project, (before) => stateWithoutRecord(before, name));
 }
 
 /** Removes the records of ended workers from the state, and returns how many it removed. */
 export async function removeEndedWorkerRecords(project: StateChangeAccess): Promise<number> {
-  const store = await openUnownedStore(project);
   let removed = 0;
-  await store.update((before) => {
+  await changeUnowned(project, (before) => {
     const after = stateWithoutEndedRecords(before);
     removed = before.containers.length - after.containers.length;
     return removed > 0 ? after : before;
@@ -93,11 +90,11 @@ async function openStoreForChange(project: StateChangeAccess): Promise<StateStor
   return project.state.store();
 }
 
-/** Opens the state for a change that only the owner may make while a process owns the swarm. */
-async function openUnownedStore(project: StateChangeAccess): Promise<StateStore> {
+/** Makes a change that only the owner may make while a process owns the swarm. */
+async function changeUnowned(project: StateChangeAccess, change: StateChange): Promise<SwarmState> {
   const store = await openStoreForChange(project);
   await throwIfSwarmOwned(await project.state.owner());
-  return store;
+  return store.update(change);
 }
 
 /** Throws OWNED_BY_ANOTHER if a process owns the swarm, because then only the owner may change the state. */
@@ -113,7 +110,10 @@ async function addToLedger(
 ): Promise<void> {
   const [folder, ledger] = [await project.tasks.folder(), await project.tasks.ledger()];
   // The ledger identifies a task by its file's content. If the task file is gone, no line can be added.
-  const task = await folder.read(record.taskFilePath).catch(nullIfGone);
+  const task = await folder.read(record.taskFilePath).catch((error: unknown) => {
+    if (isError(error, "TASK_FILE_NOT_FOUND") || isError(error, "TASK_FILE_OUTSIDE")) return null;
+    throw error;
+  });
   if (!task || (record.status !== "completed" && record.status !== "failed")) return;
   const line: TaskLedgerLine = {
     sha256: task.sha256,
@@ -124,9 +124,4 @@ async function addToLedger(
   };
   const known = newestLedgerLineBySha256(await ledger.read()).get(line.sha256);
   if (known?.swarmId !== swarmId || known.outcome !== line.outcome) await ledger.add([line]);
-}
-
-function nullIfGone(error: unknown): null {
-  if (isError(error, "TASK_FILE_NOT_FOUND") || isError(error, "TASK_FILE_OUTSIDE")) return null;
-  throw error;
 }

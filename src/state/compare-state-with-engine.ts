@@ -1,7 +1,7 @@
 import type { ContainerEngine, EngineWorktreeScope } from "../engine/engine.ts";
 import { isError, SwarmError } from "../errors/errors.ts";
-import type { Lock } from "../machine/lock.ts";
-import type { JournalSummary } from "../protocol/journal-summary.ts";
+import type { Lock } from "../machine/locks/lock.ts";
+import type { JournalSummary } from "../protocol/host-journal.ts";
 import {
   areContainersOnRecordedEngine,
   type ContainerComparison,
@@ -11,7 +11,7 @@ import {
 } from "./compare-records.ts";
 import { refuseOtherProject } from "./project-identity.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
-import type { StateStore } from "./state-store-port.ts";
+import type { StateStore } from "./state-store.ts";
 
 export interface CheckStateDeps {
   readonly store: Pick<StateStore, "find">;
@@ -21,14 +21,12 @@ export interface CheckStateDeps {
    * null, returns the first engine that answers, or null if none does.
    */
   readonly findEngine: (endpoint: string | null) => Promise<ContainerEngine | null>;
-  readonly readJournal: ReadHostJournal;
+  /** Reads a summary of the messages that the host has received from a worker, from the host's journal. */
+  readonly readJournal: (
+    swarmId: string,
+    worker: { readonly containerName: string; readonly taskFilePath: string },
+  ) => Promise<JournalSummary | null>;
 }
-
-/** Reads a summary of the messages that the host has received from a worker, from the host's journal. */
-export type ReadHostJournal = (
-  swarmId: string,
-  worker: { readonly containerName: string; readonly taskFilePath: string },
-) => Promise<JournalSummary | null>;
 
 /** The state of the swarm, with the differences between its records and the engine's containers. */
 export interface CheckedState extends ContainerComparison {

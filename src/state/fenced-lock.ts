@@ -1,5 +1,5 @@
-import type { Lock } from "../machine/lock.ts";
-import type { Locks } from "../machine/open-locks.ts";
+import type { Lock } from "../machine/locks/lock.ts";
+import type { Locks } from "../machine/locks/open-locks.ts";
 import type { StateFile } from "./state-file.ts";
 
 /**

@@ -4,17 +4,29 @@ import type { EngineWorktreeScope } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { Repository } from "../git/find-repository.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import { summarizeHostJournal } from "../protocol/host-journal.ts";
 import { workerSlug } from "../text/slugs.ts";
 import {
   type CheckedState,
   type CheckStateDeps,
   compareStateWithEngine,
-  type ReadHostJournal,
 } from "./compare-state-with-engine.ts";
+import type { OwnerStateWriter } from "./owner-state.ts";
 import { hasProjectIdentity, refuseOtherProject } from "./project-identity.ts";
-import type { ProjectState } from "./project-state.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
+import type { StateStore } from "./state-store.ts";
+
+/** The state of this worktree's swarm, as a command reaches it. */
+export interface ProjectState {
+  /** Returns the path of the state file. */
+  path(): Promise<string>;
+  store(): Promise<StateStore>;
+  /** Returns the lock whose holder is the owner of the swarm. */
+  owner(): Promise<Lock>;
+  /** Opens the state for the owner, who writes it often. */
+  openForOwner(): Promise<OwnerStateWriter>;
+}
 
 /** The parts of a project from which a command learns the state of this worktree's swarm. */
 export interface StateAccess {
@@ -61,13 +73,12 @@ export async function checkSwarmState(project: StateAccess): Promise<CheckedStat
 /** Returns what a comparison of records with containers reads. */
 export async function stateCheckDeps(project: StateAccess): Promise<CheckStateDeps> {
   const { root } = await project.repository();
-  const readJournal: ReadHostJournal = (swarmId, worker) =>
-    summarizeHostJournal(join(root, ".aimi", "swarms", swarmId, workerSlug(worker)));
   return {
     store: await project.state.store(),
     owner: await project.state.owner(),
     findEngine: project.engines.recorded,
-    readJournal,
+    readJournal: (swarmId, worker) =>
+      summarizeHostJournal(join(root, ".aimi", "swarms", swarmId, workerSlug(worker))),
   };
 }
 

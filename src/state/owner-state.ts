@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 import { isError, SwarmError } from "../errors/errors.ts";
 import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
-import { type Lock, lockTimeoutMs } from "../machine/lock.ts";
+import { type Lock, lockTimeoutMs } from "../machine/locks/lock.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
 import type { StateFile } from "./state-file.ts";
+import type { StateChange } from "./state-store.ts";
 import { stateWithNextRevision } from "./state-store.ts";
-import type { StateChange } from "./state-store-port.ts";
 
 export interface OwnerStateDeps {
   readonly file: StateFile;
@@ -76,7 +76,7 @@ export function openOwnerState({
         // Nothing was written, so apply the queued changes again, to the state that the next holder wrote.
         if (isError(error, "LOCK_LOST")) continue;
         if (!isError(error, "LOCK_TIMEOUT") || closed) {
-          rejectAll(error);
+          for (const { reject } of takeQueue()) reject(error);
           return;
         }
         onDelay?.(error);
@@ -90,25 +90,15 @@ export function openOwnerState({
     if (!before) throw new SwarmError("STATE_MISSING", { file: file.paths.stateFile });
 
     // Take the queue only now, so that the batch includes changes that arrived during the wait for the lock.
-    const batch = takeQueue();
-    const applied: Waiting[] = [];
-    let after = before;
-    for (const waiting of batch) {
-      try {
-        after = waiting.change(after);
-        applied.push(waiting);
-      } catch (error) {
-        waiting.reject(error);
-      }
-    }
+    const { applied, changed } = applyChanges(takeQueue(), before);
+    let after = changed;
     try {
-      if (after !== before) {
-        after = stateWithNextRevision(after, before.revision, clock());
-        const beforeRename = async (): Promise<void> => {
+      if (changed !== before) {
+        after = stateWithNextRevision(changed, before.revision, clock());
+        await file.write(after, async () => {
           crashPoint("during-state-write");
           await held.confirm();
-        };
-        await file.write(after, { beforeRename });
+        });
       }
       for (const { resolve } of applied) resolve(after);
     } catch (error) {
@@ -139,29 +129,21 @@ export function openOwnerState({
     return queue.splice(0);
   };
 
-  const rejectAll = (error: unknown): void => {
-    for (const { reject } of takeQueue()) reject(error);
-  };
-
-  const enqueue = (change: StateChange): Promise<SwarmState> => {
+  const enqueue = (change: StateChange, plan: () => void): Promise<SwarmState> => {
     if (closed) return Promise.reject(new Error("the owner of the swarm has ended"));
     const { promise, resolve, reject } = Promise.withResolvers<SwarmState>();
     queue.push({ change, resolve, reject });
+    plan();
     return promise;
   };
 
   return {
-    update(change) {
-      const updated = enqueue(change);
-      if (!closed) start();
-      return updated;
-    },
+    update: (change) => enqueue(change, start),
 
-    updateInBatch(change) {
-      const updated = enqueue(change);
-      if (!closed) soon ??= setTimeout(start, maxBatchDelayMs);
-      return updated;
-    },
+    updateInBatch: (change) =>
+      enqueue(change, () => {
+        soon ??= setTimeout(start, maxBatchDelayMs);
+      }),
 
     async [Symbol.asyncDispose]() {
       closed = true;
@@ -169,4 +151,22 @@ export function openOwnerState({
       while (writing) await writing;
     },
   };
+}
+
+/** Applies the changes to the state, one after another, and rejects each change that throws. */
+function applyChanges(
+  batch: readonly Waiting[],
+  before: SwarmState,
+): { readonly applied: readonly Waiting[]; readonly changed: SwarmState } {
+  let changed = before;
+  const applied = batch.filter(({ change, reject }) => {
+    try {
+      changed = change(changed);
+      return true;
+    } catch (error) {
+      reject(error);
+      return false;
+    }
+  });
+  return { applied, changed };
 }

@@ -7,9 +7,7 @@ function parseStateJson(bytes: Uint8Array, file: string): ReturnType<typeof pars
   try {
     return parseJson(bytes, file);
   } catch (error) {
-    if (!isError(error, "JSON_INVALID")) throw error;
-    const { place, problem } = error.details;
-    throw new SwarmError("STATE_INVALID", { place, problem }, error);
+    throw isError(error, "JSON_INVALID") ? new SwarmError("STATE_INVALID", error.details, error) : error;
   }
 }
 
@@ -23,4 +21,13 @@ export async function parseState(bytes: Uint8Array, file: string): Promise<Swarm
   if (first)
     throw new SwarmError("STATE_INVALID", { place: locationOf(first.pointer), problem: first.problem });
   return value as SwarmState;
+}
+
+/**
+ * An error handler for callers that can continue without a state. Returns null for STATE_INVALID, and
+ * rethrows any other error.
+ */
+export function nullIfStateInvalid(error: unknown): null {
+  if (isError(error, "STATE_INVALID")) return null;
+  throw error;
 }

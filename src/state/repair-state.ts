@@ -1,18 +1,16 @@
-import type { ContainerRecord, ProjectRef, StoryProgress } from "../contract/swarm-state.ts";
+import type { ContainerRecord, ProjectRef } from "../contract/swarm-state.ts";
 import { type EngineWorktreeScope, type LabelledContainer, labels } from "../engine/engine.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { JournalSummary } from "../protocol/journal-summary.ts";
+import type { JournalSummary } from "../protocol/host-journal.ts";
 import { throwIfSwarmOwned } from "./change-state.ts";
 import { type CheckStateDeps, compareStateWithEngine } from "./compare-state-with-engine.ts";
-import { applyRecordCorrection } from "./rules/apply-correction.ts";
+import { nullIfStateInvalid } from "./parse-state.ts";
+import { refuseOtherProject } from "./project-identity.ts";
+import { applyRecordCorrections } from "./rules/apply-correction.ts";
 import { judgeEndedAttempt } from "./rules/reconcile-records.ts";
-import {
-  newSwarmState,
-  type SwarmState,
-  stateWithNewRecord,
-  stateWithReplacedRecord,
-} from "./rules/swarm-state.ts";
-import { nullIfStateInvalid, type StateStore } from "./state-store-port.ts";
+import { findRecord, newSwarmState, type SwarmState, stateWithNewRecord } from "./rules/swarm-state.ts";
+import { countStoryProgress, newStoryRecords } from "./rules/worker-record.ts";
+import type { StateStore } from "./state-store.ts";
 
 export interface RepairStateDeps extends CheckStateDeps {
   readonly store: StateStore;
@@ -67,11 +65,12 @@ export async function repairState(
   const known = await deps.store.find().catch(nullIfStateInvalid);
   if (!known) return restoreOrRebuild(deps, project, scope);
   if (known.project.id !== project.id) {
-    if (rebound === "copied") return beginAnew(deps, project);
-    throw new SwarmError("PROJECT_MOVED", {
-      was: `project ${known.project.id}`,
-      is: `project ${project.id}`,
-    });
+    // The swarm in the copied state file and its containers belong to the original project.
+    if (rebound === "copied") {
+      const state = await deps.store.replace(newSwarmState(project, deps.newId(), deps.clock()));
+      return { ...nothing, result: "begun anew", state };
+    }
+    refuseOtherProject(known, project.id);
   }
   if (known.project.root !== project.root) {
     const state = await deps.store.update((before) => ({ ...before, project }));
@@ -79,6 +78,8 @@ export async function repairState(
   }
   return correct(deps, known, scope);
 }
+
+const swarmIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const nothing = { reconciled: false, adopted: [], corrected: [] } as const;
 
@@ -99,10 +100,7 @@ async function correct(
     return { ...nothing, result: "nothing to repair", reconciled, state: known };
 
   const state = await deps.store.update((before) => {
-    const corrected = corrections.reduce(
-      (next, correction) => applyRecordCorrection(next, correction, now),
-      before,
-    );
+    const { state: corrected } = applyRecordCorrections(before, corrections, now);
     const added = recovered.filter((record) => !corrected.containers.some((other) => clash(record, other)));
     return added.length > 0 ? { ...corrected, containers: [...corrected.containers, ...added] } : corrected;
   });
@@ -113,10 +111,7 @@ async function correct(
 }
 
 function changed(before: SwarmState, after: SwarmState, name: string): boolean {
-  const [one, two] = [before, after].map(({ containers }) =>
-    containers.find(({ containerName }) => containerName === name),
-  );
-  return JSON.stringify(one) !== JSON.stringify(two);
+  return JSON.stringify(findRecord(before, name)) !== JSON.stringify(findRecord(after, name));
 }
 
 /**
@@ -124,11 +119,7 @@ function changed(before: SwarmState, after: SwarmState, name: string): boolean {
  * file or container id.
  */
 function clash(a: ContainerRecord, b: ContainerRecord): boolean {
-  return (
-    a.containerName === b.containerName ||
-    a.taskFilePath === b.taskFilePath ||
-    a.containerId === b.containerId
-  );
+  return (["containerName", "taskFilePath", "containerId"] as const).some((key) => a[key] === b[key]);
 }
 
 async function restoreOrRebuild(
@@ -155,18 +146,6 @@ async function restoreOrRebuild(
 }
 
 /**
- * Begins a new swarm in a copied project, because the swarm in the copied state file and its containers
- * belong to the original project.
- */
-async function beginAnew(
-  { store, newId, clock }: RepairStateDeps,
-  project: ProjectRef,
-): Promise<RepairResult> {
-  const state = await store.replace(newSwarmState(project, newId(), clock()));
-  return { ...nothing, result: "begun anew", state };
-}
-
-/**
  * Returns the id of the swarm to which most of the containers belong. The newest swarm would be a better
  * choice, but the engine's list does not show which one is the newest.
  */
@@ -174,7 +153,7 @@ function commonestSwarm(containers: readonly LabelledContainer[]): string | null
   const countById = new Map<string, number>();
   for (const container of containers) {
     const id = container.labels[labels.swarm];
-    if (id && isSwarmId(id)) countById.set(id, (countById.get(id) ?? 0) + 1);
+    if (id && swarmIdForm.test(id)) countById.set(id, (countById.get(id) ?? 0) + 1);
   }
   return [...countById].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
@@ -191,12 +170,13 @@ async function withContainers(
     if (next.containers.some((record) => record.taskFilePath === taskFilePath)) continue;
     const journal = await deps.readJournal(state.swarmId, { containerName: container.name, taskFilePath });
     const branchName = (await deps.branchOf(taskFilePath)) ?? `recovered/${container.name}`;
+    const { name: containerName, containerId } = container;
+    const facts = factsFrom(container, journal);
     next = stateWithNewRecord(
       next,
-      { containerName: container.name, containerId: container.containerId, taskFilePath, branchName },
+      { containerName, containerId, taskFilePath, branchName, ...facts },
       deps.clock(),
     );
-    next = stateWithReplacedRecord(next, recovered(next, container, journal));
   }
   return next;
 }
@@ -212,54 +192,25 @@ function isRecordable(containerName: string, taskFilePath: string): boolean {
   );
 }
 
-function isSwarmId(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
-}
-
-function recovered(
-  state: SwarmState,
-  container: LabelledContainer,
-  journal: JournalSummary | null,
-): ContainerRecord {
-  const record = state.containers.find(
-    ({ containerName }) => containerName === container.name,
-  ) as ContainerRecord;
+/** Returns what a container and the host's journal of its messages say about a worker whose record was lost. */
+function factsFrom(container: LabelledContainer, journal: JournalSummary | null): Partial<ContainerRecord> {
   const attempt = Number(container.labels[labels.attempt] ?? journal?.attempt ?? 1);
-  const running =
-    container.state === "running" || container.state === "paused" || container.state === "restarting";
+  const running = ["running", "paused", "restarting"].includes(container.state);
   const ended = judgeEndedAttempt(
     { exitCode: null, oomKilled: false, processes: null, runtime: "" },
     { completion: journal?.completion ?? null, error: journal?.error ?? null },
   );
-  return {
-    ...record,
+  const facts = {
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : 1,
-    ...(container.state === "created" ? {} : running ? { status: "running" } : ended),
-    ...(journal && {
-      lastSeq: journal.lastSeq,
-      storyProgress: progressOf(journal),
-      stories: [...journal.statusById].map(([id, status]) => ({
-        id,
-        status,
-        commit: null,
-        attempt: journal.attempt,
-        reason: null,
-      })),
-    }),
+    ...(container.state === "created" ? {} : running ? { status: "running" as const } : ended),
   };
-}
-
-function progressOf({ statusById }: JournalSummary): StoryProgress {
-  const statuses = [...statusById.values()];
-  const count = (wanted: string): number => statuses.filter((status) => status === wanted).length;
-  return {
-    total: statuses.length,
-    completed: count("completed"),
-    failed: count("failed"),
-    inProgress: count("in_progress"),
-    pending: count("pending"),
-    skipped: count("skipped"),
-  };
+  if (!journal) return facts;
+  const stories = newStoryRecords([...journal.statusById.keys()]).map((story) => ({
+    ...story,
+    status: journal.statusById.get(story.id) ?? story.status,
+    attempt: journal.attempt,
+  }));
+  return { ...facts, lastSeq: journal.lastSeq, stories, storyProgress: countStoryProgress(stories) };
 }
 
 function namesOf(state: SwarmState): string[] {

@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import { SwarmError } from "../errors/errors.ts";
 import type { Host } from "../machine/host.ts";
 import { parseTaskFile } from "../tasks/parse-task-file.ts";
-import type { TaskFolder } from "../tasks/project-files-port.ts";
-import type { ProjectTasks } from "../tasks/project-tasks.ts";
+import type { ProjectTasks, TaskFolder } from "../tasks/project-tasks.ts";
 import { type StateAccess, stateCheckDeps } from "./find-state.ts";
+import { nullIfStateInvalid } from "./parse-state.ts";
 import { projectLocation, rebindProjectIdentity } from "./project-identity.ts";
 import { type RepairRequest, type RepairResult, repairState } from "./repair-state.ts";
-import { nullIfStateInvalid } from "./state-store-port.ts";
 
 /** The parts of a project with which a command repairs the state of this worktree's swarm. */
 export interface StateRepairAccess extends StateAccess {

@@ -11,11 +11,11 @@ import {
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
-import { removeTemporaryFiles, writeFileDurably } from "../machine/durable-write.ts";
-import { parseState } from "./parse-state.ts";
+import { ifMissing, isSystemError } from "../errors/system-errors.ts";
+import { nullIfStateInvalid, parseState } from "./parse-state.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
 import { stateSerializer } from "./serialize-state.ts";
-import { nullIfStateInvalid } from "./state-store-port.ts";
+import { removeUnfinishedWrites, writeStateDurably } from "./write-state-durably.ts";
 
 const headBytes = 256;
 
@@ -31,9 +31,6 @@ export interface StatePaths {
   /** The folder to which the state file is copied before a new state replaces it, `.aimi/swarms`. */
   readonly archiveFolder: string;
 }
-
-/** Parses and validates the bytes of a state file, or throws STATE_INVALID. */
-export type ParseState = (bytes: Uint8Array, file: string) => Promise<SwarmState>;
 
 /**
  * Access to the state file, without locking it. To write, the caller must hold the lock of the state file.
@@ -52,7 +49,7 @@ export interface StateFile {
    * Writes the state file and its backup copy, each by a temporary file that replaces the old file. Calls
    * `beforeRename` directly before each replacement; if it throws, the old file stays.
    */
-  write(state: SwarmState, options?: { beforeRename?: () => Promise<void> }): Promise<void>;
+  write(state: SwarmState, beforeRename?: () => Promise<void>): Promise<void>;
   /**
    * Removes the temporary files that earlier holders of the lock left, so that a suspended holder cannot
    * rename its temporary file later. `confirm` must be the `confirm` method of the lock that the caller
@@ -71,7 +68,7 @@ export interface StateFile {
  * Gives access to the state file of one worktree. Caches the state, and reads the file again only after
  * another process has changed it.
  */
-export function stateFile(paths: StatePaths, parse: ParseState = parseState): StateFile {
+export function stateFile(paths: StatePaths, parse: typeof parseState = parseState): StateFile {
   const { stateFile: file, copyFile } = paths;
   const serialize = stateSerializer();
   let seen: { state: SwarmState; identity: string } | undefined;
@@ -109,7 +106,7 @@ export function stateFile(paths: StatePaths, parse: ParseState = parseState): St
       return bytes && parse(bytes, copyFile).catch(nullIfStateInvalid);
     },
 
-    async write(state, { beforeRename = async () => {} } = {}) {
+    async write(state, beforeRename = async () => {}) {
       const { promise, resolve } = Promise.withResolvers<void>();
       writing = promise;
       using _written = {
@@ -122,22 +119,19 @@ export function stateFile(paths: StatePaths, parse: ParseState = parseState): St
       const bytes = Buffer.from(serialize(state));
       // Write the copy first: if either write fails, the state file is unchanged. Do not flush the copy to
       // disk, because it protects against `git clean`, not against power failures.
-      await writeFileDurably(copyFile, bytes, { sync: false, beforeRename });
-      const written = await writeFileDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
+      await writeStateDurably(copyFile, bytes, { sync: false, beforeRename });
+      const written = await writeStateDurably(file, bytes, { beforeRename }).catch(async (error: unknown) => {
         // Restore the copy, because a state that was not written must not return after `git clean`. A writer
         // that has lost the lock leaves the copy to the next holder.
         const old = await readIfThere(file).catch(() => null);
-        if (old) await writeFileDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
+        if (old) await writeStateDurably(copyFile, old, { sync: false, beforeRename }).catch(() => undefined);
         throw error;
       });
       seen = { state, identity: identityOf(written, bytes.subarray(0, headBytes)) };
     },
 
     async removeUnfinished(confirm) {
-      await Promise.all([
-        removeTemporaryFiles(file, { confirm }),
-        removeTemporaryFiles(copyFile, { confirm }),
-      ]);
+      await Promise.all([file, copyFile].map((path) => removeUnfinishedWrites(path, confirm)));
     },
 
     async archive() {
@@ -181,39 +175,23 @@ function identityAt(file: string): string | null {
       closeSync(handle);
     }
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    if (["ENOENT", "ENOTDIR"].includes(code)) return null;
-    throw unreadable(error, file);
-  }
-}
-
-/**
- * Reads the stats of a file; returns null if the file is missing. The call is synchronous, because it is
- * frequent, and an asynchronous call would take ten times the CPU time.
- */
-function statIfThere(file: string): BigIntStats | null {
-  try {
-    return statSync(file, { bigint: true, throwIfNoEntry: false }) ?? null;
-  } catch (error) {
+    if (isSystemError(error, "ENOENT", "ENOTDIR")) return null;
     throw unreadable(error, file);
   }
 }
 
 async function readIfThere(file: string): Promise<Uint8Array | null> {
-  const stats = statIfThere(file);
-  // To read a FIFO at this path would block for ever.
-  if (stats && !stats.isFile())
-    throw new SwarmError("FILE_FAILED", { file, reason: "the file is not a regular file" });
-  return stats && ifThere(readFile(file), file);
-}
-
-async function ifThere<Result>(result: Promise<Result>, file: string): Promise<Result | null> {
   try {
-    return await result;
+    // The call is synchronous, because it is frequent, and an asynchronous call would take ten times the CPU
+    // time.
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (!stats) return null;
+    if (stats.isFile()) return await readFile(file).catch(ifMissing(null));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw unreadable(error, file);
   }
+  // To read a FIFO at this path would block for ever.
+  throw new SwarmError("FILE_FAILED", { file, reason: "the file is not a regular file" });
 }
 
 function unreadable(error: unknown, file: string): SwarmError {

@@ -1,8 +1,36 @@
 import { SwarmError } from "../errors/errors.ts";
-import { type HeldLock, type Lock, lockTimeoutMs } from "../machine/lock.ts";
+import { type HeldLock, type Lock, lockTimeoutMs } from "../machine/locks/lock.ts";
 import type { SwarmState } from "./rules/swarm-state.ts";
 import type { StateFile } from "./state-file.ts";
-import type { StateChange, StateStore } from "./state-store-port.ts";
+
+export type StateChange = (state: SwarmState) => SwarmState;
+
+/** The stored state of a worktree's swarm. Reads need no lock; every write acquires the state lock. */
+export interface StateStore {
+  /**
+   * Returns the state. Throws STATE_MISSING if the worktree has no state, and STATE_INVALID if the state is
+   * invalid.
+   */
+  read(): Promise<SwarmState>;
+  /** Returns the state; null if the worktree has no state. */
+  find(): Promise<SwarmState | null>;
+  /**
+   * Returns the backup copy of the state, which is out of reach of `git clean`; null if the copy is missing
+   * or invalid.
+   */
+  findCopy(): Promise<SwarmState | null>;
+  /** Writes the worktree's first state; throws STATE_EXISTS if the worktree already has a state. */
+  create(state: SwarmState): Promise<SwarmState>;
+  /**
+   * Archives the worktree's present state, even if it is invalid, and writes the given state in its place.
+   */
+  replace(state: SwarmState): Promise<SwarmState>;
+  /**
+   * Reads the state, applies a change and writes the new state, under the state lock. Resolves when the new
+   * state is on the disk.
+   */
+  update(change: StateChange): Promise<SwarmState>;
+}
 
 export interface StateStoreDeps {
   readonly file: StateFile;
@@ -35,7 +63,7 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
   const restore = async (): Promise<void> => {
     await using held = await lock.acquire(waitMs);
     const found = await file.findWithOrigin();
-    if (found?.isCopy) await file.write(found.state, { beforeRename: () => held.confirm() });
+    if (found?.isCopy) await file.write(found.state, () => held.confirm());
   };
 
   const read = async (): Promise<SwarmState> => {
@@ -45,7 +73,7 @@ export function stateStore({ file, lock, clock, waitMs = lockTimeoutMs }: StateS
   };
 
   const write = async (state: SwarmState, held: HeldLock): Promise<SwarmState> => {
-    await file.write(state, { beforeRename: () => held.confirm() });
+    await file.write(state, () => held.confirm());
     return state;
   };
 

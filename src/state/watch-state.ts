@@ -1,6 +1,6 @@
-import { watch } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
+import { watchFolderForChanges } from "../wire/follow-json-lines.ts";
 
 const lookEveryMs = 1_000;
 
@@ -10,26 +10,17 @@ const lookEveryMs = 1_000;
  * watches may miss changes.
  */
 export function watchState(file: string, onChange: () => void, signal: AbortSignal): void {
-  if (signal.aborted) return;
+  void watchUntilAborted(file, onChange, signal);
+}
+
+async function watchUntilAborted(file: string, onChange: () => void, signal: AbortSignal): Promise<void> {
   let last = "";
-  const look = async (): Promise<void> => {
+  using changes = watchFolderForChanges(dirname(file), { everyMs: lookEveryMs }, signal);
+  while (!signal.aborted) {
     const stats = await stat(file, { bigint: true }).catch(() => null);
     const identity = stats ? `${stats.ino} ${stats.mtimeNs} ${stats.size}` : "";
-    if (identity !== last && !signal.aborted) {
-      last = identity;
-      onChange();
-    }
-  };
-  void look();
-  const timer = setInterval(() => void look(), lookEveryMs);
-  try {
-    const watcher = watch(dirname(file), { signal }, (_event, name) => {
-      if (name === basename(file)) void look();
-    });
-    // If the folder is removed, the watch ends and only the timer keeps polling.
-    watcher.on("error", () => watcher.close());
-  } catch {
-    // Some filesystems have no watches. The timer works without them.
+    if (identity !== last && !signal.aborted) onChange();
+    last = identity;
+    await changes.wait();
   }
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
 }

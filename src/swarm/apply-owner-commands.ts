@@ -1,27 +1,29 @@
 import type { ContainerRecord } from "../contract/swarm-state.ts";
-import { isError, SwarmError } from "../errors/errors.ts";
+import { requireExpected, type SwarmError } from "../errors/errors.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import {
   findPendingCommands,
   type OwnerCommand,
   stateWithoutOwnerCommand,
 } from "../state/rules/owner-commands.ts";
-import { recordWithStatus, requireRecord, type SwarmState } from "../state/rules/swarm-state.ts";
+import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { workerSlug } from "../text/slugs.ts";
 import type { OwnerLoopState } from "./owner-loop-state.ts";
+import type { OwnerServices } from "./worker/owner-services.ts";
+import { ifContainerRuns, unpauseWorker } from "./worker/pause-worker.ts";
+import { recordWorkerEnd } from "./worker/record-worker-end.ts";
 import { retryWorkers } from "./worker/retry-workers.ts";
-import type { SwarmOwnerDeps } from "./worker/swarm-owner-deps.ts";
-import { unpauseWorker } from "./worker/unpause-worker.ts";
 
 /** The time in milliseconds within which agents must end by themselves after a stop command. */
 const stopGraceMs = 10_000;
+const pausedByUser = "the user paused the worker";
 
 /**
  * Applies the commands for the owner that other processes have written into the state, and removes each
  * command when it is done. Returns the state after these changes.
  */
 export async function applyOwnerCommands(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   owner: OwnerLoopState,
   state: SwarmState,
 ): Promise<SwarmState> {
@@ -34,25 +36,25 @@ export async function applyOwnerCommands(
           ? await applyToAll(deps, owner, command)
           : await applyToWorker(deps, owner, command);
       if (!isDone) continue;
-      deps.emit({ event: "wish", wish: command.wish, ...worker });
+      deps.events.emit({ event: "wish", wish: command.wish, ...worker });
     } catch (error) {
-      if (!(error instanceof SwarmError)) throw error;
+      requireExpected(error);
       // Reports and clears a command that fails. The other commands are still applied.
       const reason = { code: error.code, message: withHint(error) };
-      deps.emit({ event: "wish", wish: command.wish, ...worker, reason });
+      deps.events.emit({ event: "wish", wish: command.wish, ...worker, reason });
     }
-    await deps.update((now) => stateWithoutOwnerCommand(now, command));
+    await deps.store.update((now) => stateWithoutOwnerCommand(now, command));
   }
-  return commands.length === 0 ? state : deps.read();
+  return commands.length === 0 ? state : deps.store.read();
 }
 
-async function slugOf(deps: SwarmOwnerDeps, { name }: { readonly name: string }): Promise<string> {
-  const record = (await deps.read()).containers.find(({ containerName }) => containerName === name);
+async function slugOf(deps: OwnerServices, { name }: { readonly name: string }): Promise<string> {
+  const record = (await deps.store.read()).containers.find(({ containerName }) => containerName === name);
   return record ? workerSlug(record) : name;
 }
 
 async function applyToAll(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   owner: OwnerLoopState,
   { wish }: Extract<OwnerCommand, { of: "swarm" }>,
 ): Promise<boolean> {
@@ -62,12 +64,12 @@ async function applyToAll(
   }
   let isDone = true;
   const failures: SwarmError[] = [];
-  for (const { containerName: name, status } of (await deps.read()).containers) {
+  for (const { containerName: name, status } of (await deps.store.read()).containers) {
     if (isTerminalStatus(status)) continue;
     try {
       isDone = (await applyToWorker(deps, owner, { of: "container", name, wish })) && isDone;
     } catch (error) {
-      if (!(error instanceof SwarmError)) throw error;
+      requireExpected(error);
       // Continues with the other workers if the command fails for one worker.
       failures.push(error);
     }
@@ -87,11 +89,11 @@ function withHint({ message, hint }: SwarmError): string {
  * a worker takes time to stop.
  */
 async function applyToWorker(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   owner: OwnerLoopState,
   { name, wish }: Extract<OwnerCommand, { of: "container" }>,
 ): Promise<boolean> {
-  const record = requireRecord(await deps.read(), name);
+  const record = await deps.store.record(name);
   switch (wish) {
     case "stop":
       return stop(deps, owner, record);
@@ -106,7 +108,7 @@ async function applyToWorker(
 }
 
 async function stop(
-  { change, clock, emit }: SwarmOwnerDeps,
+  deps: OwnerServices,
   { running, startedNames }: OwnerLoopState,
   record: ContainerRecord,
 ): Promise<boolean> {
@@ -117,10 +119,9 @@ async function stop(
     return false;
   }
   startedNames.add(name);
-  if (status !== "pending") return true;
   const reason = { code: "INTERRUPTED", message: "the user stopped the worker" };
-  emit({ event: "ended", worker: workerSlug(record), status: "stopped", reason });
-  await change(name, (now) => recordWithStatus(now, "stopped", reason, clock()));
+  if (status === "pending")
+    await recordWorkerEnd(deps, { name, slug: workerSlug(record) }, { status: "stopped", reason });
   return true;
 }
 
@@ -129,7 +130,7 @@ async function stop(
  * tries again later.
  */
 async function pause(
-  { containers, change, clock, emit, signal }: SwarmOwnerDeps,
+  { sandboxes, store, events, time }: OwnerServices,
   { running }: OwnerLoopState,
   record: ContainerRecord,
 ): Promise<boolean> {
@@ -137,36 +138,25 @@ async function pause(
   if (isTerminalStatus(status)) return true;
   if (paused !== null) {
     // Turns a pause for a rate limit into a pause by the user, which has no end.
-    if (paused.until !== null) await change(name, withPauseByUser);
+    if (paused.until !== null)
+      await store.change(name, (now) => ({
+        ...now,
+        paused: now.paused && { ...now.paused, reason: pausedByUser, until: null },
+      }));
     return true;
   }
   if (running.has(name)) {
     if (status !== "running") return false;
-    try {
-      await containers.pause(name, signal);
-    } catch (error) {
-      if (isError(error, "CONTAINER_NOT_RUNNING") || isError(error, "CONTAINER_GONE")) return false;
-      throw error;
-    }
+    if (!(await ifContainerRuns(sandboxes.containers.pause(name, time.signal)))) return false;
   }
-  const since = clock().toISOString();
-  await change(name, (now) => ({
-    ...now,
-    paused: { reason: "the user paused the worker", since, until: null },
-  }));
-  emit({ event: "paused", worker: workerSlug(record), why: "the user paused the worker" });
+  const since = time.clock().toISOString();
+  await store.change(name, (now) => ({ ...now, paused: { reason: pausedByUser, since, until: null } }));
+  events.emit({ event: "paused", worker: workerSlug(record), why: pausedByUser });
   return true;
 }
 
-function withPauseByUser(record: ContainerRecord): ContainerRecord {
-  return {
-    ...record,
-    paused: record.paused && { ...record.paused, reason: "the user paused the worker", until: null },
-  };
-}
-
 async function unpause(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   { running }: OwnerLoopState,
   record: ContainerRecord,
 ): Promise<void> {
@@ -174,8 +164,8 @@ async function unpause(
   if (paused === null) return;
   const handle = running.get(name);
   if (handle) await unpauseWorker(deps, record, handle.resumed);
-  else await deps.change(name, (now) => ({ ...now, paused: null }));
-  deps.emit({ event: "unpaused", worker: workerSlug(record), why: "the user unpaused the worker" });
+  else await deps.store.change(name, (now) => ({ ...now, paused: null }));
+  deps.events.emit({ event: "unpaused", worker: workerSlug(record), why: "the user unpaused the worker" });
 }
 
 /**
@@ -183,7 +173,7 @@ async function unpause(
  * that were skipped because of a failed dependency back to `pending`.
  */
 async function retry(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   { running, startedNames, isEnding }: OwnerLoopState,
   { containerName: name, status }: ContainerRecord,
 ): Promise<boolean> {

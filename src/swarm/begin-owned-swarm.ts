@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { ContainerNetwork } from "../engine/containers.ts";
-import type { ContainerEngine } from "../engine/engine.ts";
 import { chooseSystemCallFilter, describeSystemCallFilter } from "../engine/rules/system-call-filter.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { AgentAccess } from "../gateway/agent-access.ts";
+import { modelAccess } from "../gateway/agent-access.ts";
+import type { SwarmOnNetwork } from "../gateway/swarm-on-network.ts";
 import type { Project } from "../project/project.ts";
 import { findSandboxRuntime } from "../sandbox/find-runtime.ts";
 import { sandboxLimits } from "../sandbox/sandbox-limits.ts";
@@ -15,7 +14,6 @@ import { isTerminalStatus } from "../state/rules/container-status.ts";
 import { findPendingCommands } from "../state/rules/owner-commands.ts";
 import { haveAllWorkersEnded, type SwarmState } from "../state/rules/swarm-state.ts";
 import { beginSwarm, type PlannedWork } from "./begin-swarm.ts";
-import { modelAccess } from "./model-access.ts";
 import type { OwnerRequest, SwarmRunCallbacks } from "./owner-request.ts";
 import { settingsOfSwarm, taskRequestsOf } from "./worker/swarm-settings.ts";
 
@@ -26,17 +24,7 @@ export interface OwnerWorkRequest extends OwnerRequest {
 }
 
 /** A swarm whose state is written, with everything that stays the same while its owner runs. */
-export interface BegunSwarm {
-  readonly state: SwarmState;
-  readonly settings: Settings;
-  readonly access: AgentAccess;
-  readonly engine: ContainerEngine;
-  /** The container runtime of the workers. */
-  readonly runtime: string;
-  /** The names of all container runtimes of the engine. */
-  readonly runtimes: readonly string[];
-  /** The container network that the sandboxes use if the swarm has no gateway. */
-  readonly network: ContainerNetwork;
+export interface BegunSwarm extends SwarmOnNetwork {
   /** The keys of the agent packages that the base image must contain. */
   readonly agentsInImage: readonly string[];
 }
@@ -75,7 +63,7 @@ export async function beginOwnedSwarm(
       store: await project.state.store(),
       project: await project.identity(),
       engine: { id, name, endpoint, isolation, systemCalls },
-      newId: () => swarmId,
+      swarmId,
       clock: project.host.clock,
     },
     { works, isNew: !isResumed, earlierCommands: known === null ? [] : findPendingCommands(known) },

@@ -5,16 +5,17 @@ import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/owne
 import { newSwarmState, type SwarmState, stateWithNewRecord } from "../state/rules/swarm-state.ts";
 import { workerContainerName } from "../state/rules/worker-names.ts";
 import { countStoryProgress, newStoryRecords } from "../state/rules/worker-record.ts";
-import type { StateStore } from "../state/state-store-port.ts";
+import type { StateStore } from "../state/state-store.ts";
 import type { LoadedTask, WorkerTask } from "../tasks/rules/plan.ts";
 import { workerSlug } from "../text/slugs.ts";
-import type { UnpreparedWorker } from "./worker/prepare-worker.ts";
+import type { UnpreparedWorker } from "./worker/worker.ts";
 
 export interface BeginSwarmDeps {
   readonly store: StateStore;
   readonly project: ProjectRef;
   readonly engine: EngineRef;
-  readonly newId: () => string;
+  /** The ID of the swarm, if it is a new one. */
+  readonly swarmId: string;
   readonly clock: () => Date;
 }
 
@@ -83,12 +84,12 @@ function withoutPauses(state: SwarmState): SwarmState {
  * writes would leave a swarm without workers.
  */
 async function replaceOrCreate(
-  { store, project, engine, newId, clock }: BeginSwarmDeps,
+  { store, project, engine, swarmId, clock }: BeginSwarmDeps,
   known: SwarmState | null,
   works: readonly PlannedWork[],
 ): Promise<SwarmState> {
   const now = clock();
-  const begun = addPlannedWork({ ...newSwarmState(project, newId(), now), engine }, works, now);
+  const begun = addPlannedWork({ ...newSwarmState(project, swarmId, now), engine }, works, now);
   return known === null ? store.create(begun) : store.replace(begun);
 }
 
@@ -105,12 +106,10 @@ function withWork(state: SwarmState, { slug, task }: PlannedWork, now: Date): Sw
     state,
     {
       containerName: freeName(state, slug),
-      ...{
-        taskFilePath: task.path,
-        branchName: metadata.branchName,
-        stories,
-        storyProgress: countStoryProgress(stories),
-      },
+      taskFilePath: task.path,
+      branchName: metadata.branchName,
+      stories,
+      storyProgress: countStoryProgress(stories),
     },
     now,
   );

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from "node:os";
 import type { MergeReport } from "../contract/merge.ts";
 import type { ContainerLimits } from "../engine/containers.ts";
-import { SwarmError } from "../errors/errors.ts";
+import { messageOf, requireExpected } from "../errors/errors.ts";
 import type { CommitReader } from "../git/commit-reader-port.ts";
 import { ensureImageAtHead } from "../images/ensure-image-at-head.ts";
 import type { Project } from "../project/project.ts";
@@ -134,7 +134,7 @@ async function writeReports(
     await openMergeReportFile(root).write(report);
     await writeSwarmReport(root, await summarizeState(project, await requireSwarmState(project)));
   } catch (error) {
-    onStep(`The merge report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    onStep(`The merge report cannot be written: ${messageOf(error)}`);
   }
 }
 
@@ -156,12 +156,8 @@ async function removeHomeVolumes(
     const { volumes } = await (await project.engines.started(state.engine?.endpoint ?? null)).open();
     for (const record of state.containers)
       if (slugs.has(workerSlug(record)))
-        await volumes.remove(homeVolumeName(record.containerName), signal).catch(throwUnexpected);
+        await volumes.remove(homeVolumeName(record.containerName), signal).catch(requireExpected);
   } catch (error) {
-    throwUnexpected(error);
+    requireExpected(error);
   }
-}
-
-function throwUnexpected(error: unknown): void {
-  if (!(error instanceof SwarmError)) throw error;
 }

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { eventLog } from "../events/event-log.ts";
-import type { EventLog } from "../events/event-log-port.ts";
+import { messageOf } from "../errors/errors.ts";
+import { type EventLog, eventLog } from "../events/event-log.ts";
 import { resolveSwarmFile } from "../machine/path-containment.ts";
 import type { Project } from "../project/project.ts";
 
@@ -11,7 +11,6 @@ export async function openSwarmEvents(
   onStep: (step: string) => void,
 ): Promise<EventLog> {
   const folder = dirname(await resolveSwarmFile((await repository()).root, "events.ndjson"));
-  const onFailure = (error: unknown): void =>
-    onStep(`The event log cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  const onFailure = (error: unknown): void => onStep(`The event log cannot be written: ${messageOf(error)}`);
   return eventLog({ folder, swarmId, clock, onFailure });
 }

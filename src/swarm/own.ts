@@ -1,4 +1,5 @@
 import { labels } from "../engine/engine.ts";
+import { messageOf } from "../errors/errors.ts";
 import { ensureImageAtHead } from "../images/ensure-image-at-head.ts";
 import type { Project } from "../project/project.ts";
 import { acquireSwarmOwnership } from "../state/acquire-ownership.ts";
@@ -26,9 +27,8 @@ import { writeSwarmReport } from "./report/write-report.ts";
 import { findTaskOfWorker } from "./worker/find-worker-task.ts";
 import { finishInterruptedRemovals } from "./worker/finish-removals.ts";
 import { createHostCapacityReader } from "./worker/host-capacity.ts";
-import type { OwnerServices } from "./worker/prepare-worker.ts";
+import type { OwnerServices, SwarmEvent } from "./worker/owner-services.ts";
 import { retryWorkers } from "./worker/retry-workers.ts";
-import type { SwarmEvent } from "./worker/swarm-owner-deps.ts";
 
 /** Makes this process the owner of the swarm, and runs the swarm to its end. */
 export async function ownSwarm(
@@ -99,7 +99,7 @@ async function retry(
   { retry: names = [], onto }: OwnerWorkRequest,
 ): Promise<void> {
   if (onto === undefined) return retryWorkers(services, names);
-  const { swarmId } = services;
+  const { swarmId } = services.swarm;
   const report = await openMergeReportFile((await repository()).root).read(swarmId);
   const branch = onto === "integration" ? (report?.branch ?? defaultIntegrationBranch(swarmId)) : onto;
   await reworkWorkers(services, { names, branch, report });
@@ -117,7 +117,7 @@ async function writeSummary(
   try {
     await writeSwarmReport((await project.repository()).root, await summarizeState(project, ended));
   } catch (error) {
-    onStep(`The summary report cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    onStep(`The summary report cannot be written: ${messageOf(error)}`);
   }
 }
 

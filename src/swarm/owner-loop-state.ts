@@ -1,5 +1,5 @@
-import type { HaltRequest } from "./worker/halt-request.ts";
 import type { WorkerHandle } from "./worker/supervise-worker.ts";
+import type { HaltRequest } from "./worker/worker.ts";
 
 /** What the owner keeps in memory about the workers that it supervises. */
 export interface OwnerLoopState {

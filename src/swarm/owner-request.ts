@@ -1,8 +1,8 @@
 import type { AdapterMessage } from "../protocol/rules/protocol-messages.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
+import type { SwarmEvent } from "./worker/owner-services.ts";
 import type { RetryPolicy } from "./worker/rules/retry-policy.ts";
-import type { SwarmEvent } from "./worker/swarm-owner-deps.ts";
 import type { Worker } from "./worker/worker.ts";
 
 /** A request that makes this process the owner, which runs the swarm. */

@@ -1,6 +1,6 @@
 import type { EngineWorktreeScope } from "../engine/engine.ts";
 import { isError } from "../errors/errors.ts";
-import type { Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import type { Project } from "../project/project.ts";
 import { acquireSwarmOwnership } from "../state/acquire-ownership.ts";
 import {
@@ -13,7 +13,7 @@ import { applyRecordCorrections } from "../state/rules/apply-correction.ts";
 import type { RecordCorrection } from "../state/rules/reconcile-records.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { engineNeed, type SwarmStatus } from "../state/rules/swarm-status.ts";
-import type { StateStore } from "../state/state-store-port.ts";
+import type { StateStore } from "../state/state-store.ts";
 
 /**
  * Compares the recorded swarm of this worktree with the containers in the engine. Corrects the records if no

@@ -1,14 +1,15 @@
+import { basename } from "node:path";
+import { SwarmError } from "../errors/errors.ts";
+import { modelAccess } from "../gateway/agent-access.ts";
 import type { Project } from "../project/project.ts";
 import { findSwarmState } from "../state/find-state.ts";
-import { hasUnendedWorkers, type SwarmState } from "../state/rules/swarm-state.ts";
+import { hasUnendedWorkers, haveAllWorkersEnded, type SwarmState } from "../state/rules/swarm-state.ts";
 import type { SwarmPlan } from "../tasks/rules/plan.ts";
-import { addPlannedWork } from "./begin-swarm.ts";
-import { modelAccess } from "./model-access.ts";
+import { workerSlug } from "../text/slugs.ts";
+import { addPlannedWork, type PlannedWork } from "./begin-swarm.ts";
 import { ownSwarm } from "./own.ts";
 import type { OwnerRequest, SwarmRunCallbacks } from "./owner-request.ts";
 import { type PlanRequest, planStart, refuseChangedFiles } from "./plan-start.ts";
-import { refuseEndedTasks } from "./refuse-ended-tasks.ts";
-import { refuseTasksWithoutBase } from "./refuse-tasks-without-base.ts";
 
 /** A request to run task files as a swarm. */
 export interface StartSwarmRequest extends PlanRequest, OwnerRequest {
@@ -58,4 +59,43 @@ export async function startSwarm(
 
 async function isOwned({ state }: Pick<Project, "state">): Promise<boolean> {
   return (await (await state.owner()).holder()) !== null;
+}
+
+/**
+ * Throws if one of the given tasks has already ended in the present swarm while other tasks of this swarm
+ * have not. Only `swarm retry` or a new swarm runs such a task again.
+ */
+export function refuseEndedTasks(works: readonly PlannedWork[], state: SwarmState | null): void {
+  if (state === null || haveAllWorkersEnded(state)) return;
+  for (const record of state.containers) {
+    const { status, taskFilePath } = record;
+    const isWanted = works.some(({ task }) => task.path === taskFilePath);
+    if (!isWanted || (status !== "failed" && status !== "completed")) continue;
+    const instead =
+      status === "failed"
+        ? `\`swarm retry ${workerSlug(record)}\` retries the worker with the present content of the task file`
+        : "after this swarm has ended, `swarm start` carries out the file in a new swarm; --force starts the new swarm now";
+    throw new SwarmError("USAGE", {
+      message: `${taskFilePath} has ${status} in this swarm, and the swarm has not ended yet: ${instead}`,
+    });
+  }
+}
+
+/**
+ * Throws if one of the given tasks depends on a task that the present swarm does not include. The branch of
+ * that other task may have moved, so the given task cannot safely start from it.
+ */
+function refuseTasksWithoutBase(works: readonly PlannedWork[], state: SwarmState | null): void {
+  const open =
+    state && !haveAllWorkersEnded(state)
+      ? state.containers.map(({ taskFilePath }) => basename(taskFilePath))
+      : [];
+  const present = new Set([...open, ...works.map(({ task }) => task.fileName)]);
+  for (const { task } of works) {
+    const missing = task.taskFile.metadata.dependsOn?.find((file) => !present.has(file));
+    if (missing !== undefined)
+      throw new SwarmError("USAGE", {
+        message: `${task.path} starts from the result of ${missing}, which this swarm does not include. Start both files together; if ${missing} was carried out before, add --again`,
+      });
+  }
 }

@@ -1,16 +1,17 @@
 import type { ContainerRecord, SwarmState } from "../contract/swarm-state.ts";
-import type { Lock } from "../machine/lock.ts";
+import type { Lock } from "../machine/locks/lock.ts";
 import type { Project } from "../project/project.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
-import type { StateStore } from "../state/state-store-port.ts";
+import type { StateStore } from "../state/state-store.ts";
 import { watchState } from "../state/watch-state.ts";
+import { alarmAfter } from "../text/alarm.ts";
 import { workerSlug } from "../text/slugs.ts";
+import { pollSwarm, type WatchSwarm } from "./poll-swarm.ts";
 
 export interface WaitDeps {
   readonly store: Pick<StateStore, "read">;
   readonly owner: Pick<Lock, "holder">;
-  /** Calls `onChange` whenever the state of the swarm may have changed, until the signal is aborted. */
-  readonly watch: (onChange: () => void, signal: AbortSignal) => void;
+  readonly watch: WatchSwarm;
 }
 
 export interface WaitRequest {
@@ -37,8 +38,6 @@ export interface WaitResult {
   readonly workers: readonly ContainerRecord[];
 }
 
-const pollEveryMs = 1_000;
-
 /** Waits for workers of this worktree's swarm. */
 export async function waitForWorkers(
   project: Pick<Project, "state">,
@@ -50,7 +49,7 @@ export async function waitForWorkers(
     project.state.owner(),
     project.state.path(),
   ]);
-  const watch: WaitDeps["watch"] = (onChange, ending) => watchState(stateFile, onChange, ending);
+  const watch: WatchSwarm = (onChange, ending) => watchState(stateFile, onChange, ending);
   return waitUntilEnded({ store, owner, watch }, request, signal);
 }
 
@@ -66,14 +65,14 @@ export async function waitUntilEnded(
   signal.throwIfAborted();
   let last = await store.read();
   const reported = new Set<string>();
-  const over = new AbortController();
-  const { promise, resolve, reject } = Promise.withResolvers<WaitEndReason>();
+  const answer = Promise.withResolvers<WaitEndReason>();
+  const { resolve } = answer;
 
-  const poll = async (): Promise<void> => {
+  const poll = async (over: AbortSignal): Promise<void> => {
     // Reads the lock before the state. If the owner has ended by then, the state holds its last writes.
     const isOwned = (await owner.holder()) !== null;
     const state = await store.read();
-    if (over.signal.aborted) return;
+    if (over.aborted) return;
     if (state.swarmId !== last.swarmId) return resolve("replaced");
     last = state;
     const workers = chosenIn(state, slugs);
@@ -88,22 +87,9 @@ export async function waitUntilEnded(
       if (isFinal) resolve("ended");
     } else if (!isOwned) resolve("unowned");
   };
-  const pollOrFail = (): void => void poll().catch(reject);
 
-  using stack = new DisposableStack();
-  stack.defer(() => over.abort());
-  const timer = setInterval(pollOrFail, pollEveryMs);
-  stack.defer(() => clearInterval(timer));
-  if (timeoutMs !== null) {
-    const timeout = setTimeout(() => resolve("timeout"), timeoutMs);
-    stack.defer(() => clearTimeout(timeout));
-  }
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  stack.defer(() => signal.removeEventListener("abort", abort));
-  watch(pollOrFail, AbortSignal.any([signal, over.signal]));
-  pollOrFail();
-  const end = await promise;
+  using _timeout = timeoutMs === null ? null : alarmAfter(timeoutMs, () => resolve("timeout"));
+  const end = await pollSwarm(answer, poll, watch, signal);
   return { end, state: last, workers: chosenIn(last, slugs) };
 }
 

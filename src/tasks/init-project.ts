@@ -1,9 +1,9 @@
 import type { Repository } from "../git/find-repository.ts";
 import type { Host } from "../machine/host.ts";
-import { createNewFilesWriter } from "./project-file-writer.ts";
+import { addMissingLines, writeIfAbsent } from "./write-if-absent.ts";
 
 /** What `swarm init` did with one file. */
-export interface InitializedFile {
+interface InitializedFile {
   readonly path: string;
   readonly result: "written" | "left as it was";
 }
@@ -30,13 +30,13 @@ export async function initProject(project: {
   readonly host: Pick<Host, "clock">;
   repository(): Promise<Repository>;
 }): Promise<InitializedFile[]> {
-  const files = createNewFilesWriter((await project.repository()).root);
+  const { root } = await project.repository();
   const today = project.host.clock().toISOString().slice(0, 10);
   const write = async (path: string, content: string): Promise<InitializedFile> => ({
     path,
-    result: (await files.writeIfAbsent(path, content)) ? "written" : "left as it was",
+    result: (await writeIfAbsent(root, path, content)) ? "written" : "left as it was",
   });
-  const added = await files.addMissingLines(".aimi/.gitignore", ignored);
+  const added = await addMissingLines(root, ".aimi/.gitignore", ignored);
   return [
     await write(".aimi/config.json", json({})),
     await write(`.aimi/tasks/${today}-example-tasks.json`, json(exampleTaskFile(today))),

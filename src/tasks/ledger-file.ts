@@ -1,6 +1,7 @@
 import { mkdir, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { LedgerFile } from "./project-files-port.ts";
+import { ifMissing } from "../errors/system-errors.ts";
+import type { LedgerFile } from "./project-tasks.ts";
 import { parseTaskLedgerLine } from "./rules/ledger.ts";
 
 /**
@@ -9,10 +10,7 @@ import { parseTaskLedgerLine } from "./rules/ledger.ts";
 export function ledgerFile(file: string): LedgerFile {
   return {
     async read() {
-      const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-        if (error.code === "ENOENT") return "";
-        throw error;
-      });
+      const text = await readFile(file, "utf8").catch(ifMissing(""));
       return text.split("\n").flatMap((line) => parseTaskLedgerLine(line) ?? []);
     },
 

@@ -1,12 +1,12 @@
 import { findAgentProblem } from "../agents/default-agent.ts";
 import { SwarmError } from "../errors/errors.ts";
-import type { GitQueries } from "../git/git-queries.ts";
+import type { GitQueries } from "../git/git.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
-import type { TrustFile } from "../settings/trusted-files.ts";
+import type { TrustFile } from "../settings/trust-file.ts";
 import { formatLocation, type SourceLocation } from "../text/source-location.ts";
-import { parseTaskFile } from "./parse-task-file.ts";
-import type { TaskFolder } from "./project-files-port.ts";
+import { type ReadTaskFile, readTaskFile } from "./parse-task-file.ts";
+import type { TaskFolder } from "./project-tasks.ts";
 import { findTaskConflicts, type LoadedTask } from "./rules/plan.ts";
 import { findBranchProblems, findTaskFileWarnings } from "./rules/task-file-problems.ts";
 
@@ -52,18 +52,11 @@ export async function loadTasks(
   for (const each of placed) refuseBranch(each, remotes);
 
   const tasks = placed.map(({ task }) => task);
-  const clashes = findTaskConflicts(tasks, fileNames);
-  const [clash] = clashes;
+  const [clash, ...more] = findTaskConflicts(tasks, fileNames);
   if (clash) {
-    const place = placed.find(({ task }) => task.path === clash.path)?.placeOf(clash.pointer) ?? {
-      file: clash.path,
-    };
-    throw new SwarmError("TASK_FILE_INVALID", {
-      place,
-      problem: clash.problem,
-      hint: clash.hint,
-      more: clashes.length - 1,
-    });
+    const { path, pointer, problem, hint } = clash;
+    const place = placed.find(({ task }) => task.path === path)?.placeOf(pointer) ?? { file: path };
+    throw new SwarmError("TASK_FILE_INVALID", { place, problem, hint, more: more.length });
   }
   return { tasks, warnings };
 }
@@ -77,8 +70,7 @@ export async function readAcceptedTask(
   file: string,
 ): Promise<LoadedTask | null> {
   try {
-    const { fileName, path, sha256, bytes } = await folder.read(file);
-    return { fileName, path, sha256, taskFile: (await parseTaskFile(bytes, path)).document };
+    return loadedTask(await readTaskFile(folder, file));
   } catch (error) {
     if (error instanceof SwarmError) return null;
     throw error;
@@ -90,15 +82,18 @@ async function loadTask(
   file: string,
   { settings }: LoadTasksRequest,
 ): Promise<Placed> {
-  const { fileName, path, realPath, sha256, bytes } = await folder.read(file);
-  const { document, locationOf } = await parseTaskFile(bytes, path);
+  const read = await readTaskFile(folder, file);
+  const { path, document, locationOf } = read;
   const [need] = findFieldsNeedingTrust(document, settings);
-  if (need && !(await trust.isTrusted(realPath, sha256))) {
+  if (need && !(await trust.isTrusted(read.realPath, read.sha256)))
     throw new SwarmError("UNTRUSTED", { place: locationOf(need.pointer), field: need.field, why: need.why });
-  }
   const problem = document.metadata.agent ? null : findAgentProblem(settings);
   if (problem !== null) throw new SwarmError("USAGE", { message: `${path} names no agent, and ${problem}` });
-  return { task: { fileName, path, sha256, taskFile: document }, placeOf: locationOf };
+  return { task: loadedTask(read), placeOf: locationOf };
+}
+
+function loadedTask({ fileName, path, sha256, document }: ReadTaskFile): LoadedTask {
+  return { fileName, path, sha256, taskFile: document };
 }
 
 /**

@@ -1,13 +1,13 @@
-import type { GitQueries } from "../git/git-queries.ts";
+import type { GitQueries } from "../git/git.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { formatCount } from "../text/format-count.ts";
 import { type LoadTasksDeps, loadTasks } from "./load-tasks.ts";
-import type { LedgerFile } from "./project-files-port.ts";
+import type { LedgerFile } from "./project-tasks.ts";
 import { newestLedgerLineBySha256 } from "./rules/ledger.ts";
 import type { HostCapacity } from "./rules/parallel-workers.ts";
 import { type LoadedTask, planSwarm, type SwarmPlan } from "./rules/plan.ts";
 
-export interface MakePlanDeps extends LoadTasksDeps {
+interface MakePlanDeps extends LoadTasksDeps {
   readonly ledger: Pick<LedgerFile, "read">;
   readonly git: Pick<GitQueries, "head" | "changedFiles" | "remotes">;
   /** Returns the memory and the CPUs of the engine's host, where the workers would run. */

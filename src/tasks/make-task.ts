@@ -1,5 +1,4 @@
 import { defaultAgentFromSettings, findAgentProblem } from "../agents/default-agent.ts";
-import type { TaskFile } from "../contract/tasks.ts";
 import { needsModelApi } from "../egress/worker-network.ts";
 import { SwarmError } from "../errors/errors.ts";
 import type { Repository } from "../git/find-repository.ts";
@@ -9,10 +8,8 @@ import type { Host } from "../machine/host.ts";
 import { type ReadSettings, requireTrustedSettings } from "../settings/read-settings.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { findTestCommand } from "./find-test-command.ts";
-import { parseTaskFile } from "./parse-task-file.ts";
-import { createNewFilesWriter } from "./project-file-writer.ts";
-import type { TaskFolder } from "./project-files-port.ts";
-import type { ProjectTasks } from "./project-tasks.ts";
+import { readTaskFile } from "./parse-task-file.ts";
+import type { ProjectTasks, TaskFolder } from "./project-tasks.ts";
 import {
   candidateTaskNames,
   defaultBranchName,
@@ -20,6 +17,7 @@ import {
   requireValidPrompt,
 } from "./rules/one-story-task.ts";
 import type { RecognisedTestCommand } from "./rules/recognise-test-command.ts";
+import { writeIfAbsent } from "./write-if-absent.ts";
 
 /** The parts of a project from which a command makes a new task. */
 export interface MakeTaskAccess {
@@ -75,12 +73,9 @@ export async function makeTask(project: MakeTaskAccess, request: NewTaskRequest)
   const settings = requireTrustedSettings(await project.settings());
   const prompt = requireValidPrompt(request.prompt);
   refuseWords(request);
-  const [git, folder, ledger] = [
-    await project.git.queries(),
-    await project.tasks.folder(),
-    await project.tasks.ledger(),
-  ];
-  const files = createNewFilesWriter(root);
+  const git = await project.git.queries();
+  const folder = await project.tasks.folder();
+  const ledger = await project.tasks.ledger();
   const remotes = await git.remotes();
   if (request.branch !== null) refuseBranch(request.branch, remotes);
   const problem = findAgentProblem(settings);
@@ -107,9 +102,10 @@ export async function makeTask(project: MakeTaskAccess, request: NewTaskRequest)
       request.branch ??
       defaultBranchName(name, [...branches, ...others.map((other) => other.branch)], remotes);
     if (branch === null) continue;
-    const text = textOf(oneStoryTask({ prompt, branch, verify, agent, today }));
+    const task = oneStoryTask({ prompt, branch, verify, agent, today });
+    const text = `${JSON.stringify(task, null, 2)}\n`;
     const file = `.aimi/tasks/${fileName}`;
-    if (await files.writeIfAbsent(file, text)) return { file, branch, check, isNew: true };
+    if (await writeIfAbsent(root, file, text)) return { file, branch, check, isNew: true };
     const there = await folder.read(file).catch(nullIfForeseen);
     if (there !== null && Buffer.from(there.bytes).toString() === text && !done.has(there.sha256))
       return { file, branch, check, isNew: false };
@@ -119,11 +115,7 @@ export async function makeTask(project: MakeTaskAccess, request: NewTaskRequest)
 
 function refuseWords({ branch, verify }: NewTaskRequest): void {
   if (branch !== null && branch.length > maxBranchLength)
-    throw new SwarmError("INVALID_VALUE", {
-      name: "--branch",
-      value: branch,
-      expected: `at most ${maxBranchLength} characters`,
-    });
+    throw invalidBranch(branch, `at most ${maxBranchLength} characters`);
   const wrong = verify?.find((command) => command.trim() === "" || command.length > maxCheckLength);
   if (wrong !== undefined || (verify?.length ?? 0) > maxChecks)
     throw new SwarmError("INVALID_VALUE", {
@@ -136,21 +128,23 @@ function refuseWords({ branch, verify }: NewTaskRequest): void {
 function refuseBranch(branch: string, remotes: readonly string[]): void {
   const problem = findBranchProblem(branch, remotes);
   if (problem !== null)
-    throw new SwarmError("INVALID_VALUE", {
-      name: "--branch",
-      value: branch,
-      expected: `a branch name that git accepts, for example feat/login; this name ${problem}`,
-    });
+    throw invalidBranch(
+      branch,
+      `a branch name that git accepts, for example feat/login; this name ${problem}`,
+    );
 }
 
 function refuseClash(others: readonly BranchOfFile[], branch: string): void {
   const clash = others.find((other) => branchNamesClash(other.branch, branch));
   if (clash)
-    throw new SwarmError("INVALID_VALUE", {
-      name: "--branch",
-      value: branch,
-      expected: `a branch name that does not conflict with ${clash.branch}, the branch of ${clash.fileName}`,
-    });
+    throw invalidBranch(
+      branch,
+      `a branch name that does not conflict with ${clash.branch}, the branch of ${clash.fileName}`,
+    );
+}
+
+function invalidBranch(branch: string, expected: string): SwarmError {
+  return new SwarmError("INVALID_VALUE", { name: "--branch", value: branch, expected });
 }
 
 async function checkOf(
@@ -173,25 +167,13 @@ interface BranchOfFile {
  */
 async function branchesOfFiles(folder: TaskFolder): Promise<BranchOfFile[]> {
   const { fileNames } = await folder.list();
-  const found = await Promise.all(
-    fileNames.map(async (fileName): Promise<BranchOfFile[]> => {
-      try {
-        const { bytes, path } = await folder.read(fileName);
-        const { document } = await parseTaskFile(bytes, path);
-        return [{ fileName, branch: document.metadata.branchName }];
-      } catch (error) {
-        return nullIfForeseen(error) ?? [];
-      }
-    }),
+  const read = await Promise.all(fileNames.map((name) => readTaskFile(folder, name).catch(nullIfForeseen)));
+  return read.flatMap((file) =>
+    file ? [{ fileName: file.fileName, branch: file.document.metadata.branchName }] : [],
   );
-  return found.flat();
 }
 
 function nullIfForeseen(error: unknown): null {
   if (error instanceof SwarmError) return null;
   throw error;
-}
-
-function textOf(taskFile: TaskFile): string {
-  return `${JSON.stringify(taskFile, null, 2)}\n`;
 }

@@ -3,7 +3,17 @@ import { isError, SwarmError } from "../errors/errors.ts";
 import { findSchemaViolations } from "../schema/find-violations.ts";
 import { parseJson } from "../schema/parse-json.ts";
 import type { LocatedDocument } from "../settings/located-document.ts";
+import type { TaskFileContent, TaskFolder } from "./project-tasks.ts";
 import { findTaskFileProblems } from "./rules/task-file-problems.ts";
+
+/** A task file that swarm has read and found valid. */
+export type ReadTaskFile = TaskFileContent & LocatedDocument<TaskFile>;
+
+/** Reads a task file from the task folder, and validates the file. */
+export async function readTaskFile(folder: Pick<TaskFolder, "read">, file: string): Promise<ReadTaskFile> {
+  const content = await folder.read(file);
+  return { ...content, ...(await parseTaskFile(content.bytes, content.path)) };
+}
 
 /**
  * Parses the JSON of a task file, without validating it. Throws TASK_FILE_INVALID if the file is not JSON.
@@ -30,14 +40,14 @@ export async function parseTaskFile(bytes: Uint8Array, file: string): Promise<Lo
   const { value, locationOf } = parseTaskJson(bytes, file);
   const violations = await findSchemaViolations("tasks", value);
   const problems = violations.length > 0 ? violations : findTaskFileProblems(value as TaskFile);
-  const [first] = problems;
+  const [first, ...more] = problems;
   if (first) {
     const { pointer, problem, hint } = first;
     throw new SwarmError("TASK_FILE_INVALID", {
       place: locationOf(pointer),
       problem,
       hint,
-      more: problems.length - 1,
+      more: more.length,
     });
   }
   return { document: value as TaskFile, locationOf };

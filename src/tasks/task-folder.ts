@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
+import { ifSystemError } from "../errors/system-errors.ts";
 import { resolvesInsideFolder } from "../machine/path-containment.ts";
-import type { TaskFolder } from "./project-files-port.ts";
+import type { TaskFolder } from "./project-tasks.ts";
 
 /**
  * The maximum size of a task file in bytes. A task file of this size still fits into one message from the
@@ -25,7 +26,7 @@ export function openTaskFolder(root: string): TaskFolder {
     async list() {
       if (!(await resolvesInsideFolder(root, folder)))
         throw new SwarmError("TASK_FILE_OUTSIDE", { file: shown, folder: "the repository" });
-      const names = (await readdir(folder).catch(emptyIfMissing)).filter((name) =>
+      const names = (await readdir(folder).catch(ifSystemError([], "ENOENT", "ENOTDIR"))).filter((name) =>
         name.endsWith("-tasks.json"),
       );
       const fileNames = names.filter((name) => safeName.test(name));
@@ -36,20 +37,20 @@ export function openTaskFolder(root: string): TaskFolder {
     },
 
     async read(file) {
-      const path = await locate(file, root, folder);
-      const name = basename(path);
-      const outside = (): SwarmError => new SwarmError("TASK_FILE_OUTSIDE", { file, folder: shown });
-      const real = await realpath(path).catch(() => null);
-      if (real === null) throw new SwarmError("TASK_FILE_NOT_FOUND", { file, folder: shown });
-      const inside = relative(await realpath(folder).catch(() => folder), real);
-      if (!(await resolvesInsideFolder(root, real))) throw outside();
-      if (inside.startsWith("..") || isAbsolute(inside) || inside.includes(sep) || !safeName.test(name))
-        throw outside();
-      const bytes = await readBounded(real, join(shown, name));
+      const named = await locate(file, root, folder);
+      const fileName = basename(named);
+      const path = join(shown, fileName);
+      const realPath = await realpath(named).catch(() => null);
+      if (realPath === null) throw new SwarmError("TASK_FILE_NOT_FOUND", { file, folder: shown });
+      const inside = relative(await realpath(folder).catch(() => folder), realPath);
+      const isOutside = inside.startsWith("..") || isAbsolute(inside) || inside.includes(sep);
+      if (!(await resolvesInsideFolder(root, realPath)) || isOutside || !safeName.test(fileName))
+        throw new SwarmError("TASK_FILE_OUTSIDE", { file, folder: shown });
+      const bytes = await readBounded(realPath, path);
       return {
-        fileName: name,
-        path: join(shown, name),
-        realPath: real,
+        fileName,
+        path,
+        realPath,
         sha256: createHash("sha256").update(bytes).digest("hex"),
         bytes,
       };
@@ -69,17 +70,13 @@ async function locate(file: string, root: string, folder: string): Promise<strin
 
 async function newestFirst(folder: string, names: readonly string[]): Promise<string[]> {
   const dated = await Promise.all(
-    names.map(async (name) => ({
-      name,
-      date: /^\d{4}-\d{2}-\d{2}/.exec(name)?.[0] ?? (await changedOn(join(folder, name))),
-    })),
+    names.map(async (name) => {
+      const stats = await stat(join(folder, name)).catch(() => null);
+      const changedOn = stats?.mtime.toISOString().slice(0, 10) ?? "";
+      return { name, date: /^\d{4}-\d{2}-\d{2}/.exec(name)?.[0] ?? changedOn };
+    }),
   );
   return dated.sort((a, b) => compare(b.date, a.date) || compare(a.name, b.name)).map(({ name }) => name);
-}
-
-async function changedOn(file: string): Promise<string> {
-  const stats = await stat(file).catch(() => null);
-  return stats?.mtime.toISOString().slice(0, 10) ?? "";
 }
 
 function compare(a: string, b: string): number {
@@ -106,9 +103,4 @@ async function readBounded(path: string, shown: string): Promise<Uint8Array> {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new SwarmError("FILE_UNREADABLE", { place, reason: code ?? message }, error);
   }
-}
-
-function emptyIfMissing(error: NodeJS.ErrnoException): string[] {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
-  throw error;
 }

@@ -1,24 +1,20 @@
 import type { ReadSettings } from "../settings/read-settings.ts";
 import { explainSettings, type Settings } from "../settings/rules/settings.ts";
 import { findFieldsNeedingTrust } from "../settings/rules/trust.ts";
-import type { TrustFile } from "../settings/trusted-files.ts";
+import type { FileContent, TrustFile } from "../settings/trust-file.ts";
 import { formatLocation } from "../text/source-location.ts";
-import { parseTaskFile } from "./parse-task-file.ts";
-import type { TaskFolder } from "./project-files-port.ts";
-import type { ProjectTasks } from "./project-tasks.ts";
+import { readTaskFile } from "./parse-task-file.ts";
+import type { ProjectTasks, TaskFolder } from "./project-tasks.ts";
 
 /** The parts of a project with which a command finds and trusts its files. */
-export interface TrustAccess {
+interface TrustAccess {
   settings(): Promise<ReadSettings>;
   readonly tasks: Pick<ProjectTasks, "folder">;
   trust(): Promise<TrustFile>;
 }
 
 /** A file of the project with values that swarm uses only if the user trusts the file. */
-export interface FileToTrust {
-  readonly path: string;
-  readonly realPath: string;
-  readonly sha256: string;
+interface FileToTrust extends Omit<FileContent, "bytes"> {
   /**
    * The values in the file that need the user's trust. Each text contains the position, the reason and the
    * value.
@@ -53,7 +49,7 @@ async function settingsToTrust(
   trust: TrustFile,
 ): Promise<FileToTrust | null> {
   if (!projectFile) return null;
-  const { path, realPath, sha256, document, locationOf } = projectFile;
+  const { document, locationOf } = projectFile;
   const explained = explainSettings(
     { flag: {}, environment: {}, project: document, user },
     { projectTrusted: false },
@@ -65,7 +61,7 @@ async function settingsToTrust(
           `${formatLocation(locationOf(pointerOf(name)))} ${untrusted}: ${valueAt(document, pointerOf(name))}`,
         ],
   );
-  return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
+  return fileToTrust(projectFile, asks, trust);
 }
 
 async function tasksToTrust(
@@ -76,14 +72,22 @@ async function tasksToTrust(
   const { fileNames } = await folder.list();
   return Promise.all(
     fileNames.map(async (name) => {
-      const { path, realPath, sha256, bytes } = await folder.read(name);
-      const { document, locationOf } = await parseTaskFile(bytes, path);
+      const file = await readTaskFile(folder, name);
+      const { document, locationOf } = file;
       const asks = findFieldsNeedingTrust(document, settings).map(
         ({ pointer, why }) => `${formatLocation(locationOf(pointer))} ${why}: ${valueAt(document, pointer)}`,
       );
-      return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
+      return fileToTrust(file, asks, trust);
     }),
   );
+}
+
+async function fileToTrust(
+  { path, realPath, sha256 }: FileContent,
+  asks: readonly string[],
+  trust: TrustFile,
+): Promise<FileToTrust> {
+  return { path, realPath, sha256, asks, trusted: await trust.isTrusted(realPath, sha256) };
 }
 
 function pointerOf(setting: string): string {

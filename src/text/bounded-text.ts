@@ -3,7 +3,8 @@
  * from the text's beginning, the rest from its end.
  */
 export class BoundedText {
-  readonly #limit: number;
+  readonly #headLimit: number;
+  readonly #tailLimit: number;
   // `ignoreBOM: true` keeps a byte order mark in the text: the program wrote it, like any other character.
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #head = "";
@@ -11,7 +12,8 @@ export class BoundedText {
   #length = 0;
 
   constructor(limit: number) {
-    this.#limit = limit;
+    this.#tailLimit = Math.floor(limit / 2);
+    this.#headLimit = limit - this.#tailLimit;
   }
 
   add(bytes: Uint8Array): void {
@@ -25,7 +27,7 @@ export class BoundedText {
   finish(): { readonly text: string; readonly isCut: boolean; readonly length: number } {
     this.#take(this.#decoder.decode());
     const length = this.#length;
-    const end = lastOf(this.#tail, this.#tailLimit());
+    const end = lastOf(this.#tail, this.#tailLimit);
     if (this.#head.length + end.length >= length) return { text: this.#head + end, isCut: false, length };
     // A cut can split a surrogate pair. The remaining half is no valid character, so remove it.
     const head = this.#head.replace(/[\uD800-\uDBFF]$/, "");
@@ -36,16 +38,11 @@ export class BoundedText {
 
   #take(text: string): void {
     this.#length += text.length;
-    const room = this.#limit - this.#tailLimit() - this.#head.length;
-    this.#head += text.slice(0, Math.max(0, room));
-    this.#tail += text.slice(Math.max(0, room));
+    const room = Math.max(0, this.#headLimit - this.#head.length);
+    this.#head += text.slice(0, room);
+    this.#tail += text.slice(room);
     // Shortens the tail only when it is far too long: that is cheaper than to copy it for every chunk.
-    if (this.#tail.length > 4 * this.#tailLimit() + 65_536)
-      this.#tail = lastOf(this.#tail, this.#tailLimit());
-  }
-
-  #tailLimit(): number {
-    return Math.floor(this.#limit / 2);
+    if (this.#tail.length > 4 * this.#tailLimit + 65_536) this.#tail = lastOf(this.#tail, this.#tailLimit);
   }
 }
 

@@ -13,7 +13,7 @@ type Step =
  */
 export function compilePathPattern(pattern: string): (path: string) => boolean {
   const steps = readSteps([...pattern]);
-  const leastLength = steps.filter(({ kind }) => takesOne(kind)).length;
+  const leastLength = steps.filter(({ kind }) => ["character", "one of", "any"].includes(kind)).length;
   return (path) => {
     if (path.length < leastLength) return false;
     let states = reached(steps, [0]);
@@ -26,10 +26,6 @@ export function compilePathPattern(pattern: string): (path: string) => boolean {
     }
     return states.includes(steps.length);
   };
-}
-
-function takesOne(kind: Step["kind"]): boolean {
-  return kind === "character" || kind === "one of" || kind === "any";
 }
 
 function readSteps(characters: readonly string[]): Step[] {
@@ -94,8 +90,10 @@ function nextStates(step: Step | undefined, state: number, character: string): n
   switch (step.kind) {
     case "character":
       return character === step.character ? [state + 1] : [];
-    case "one of":
-      return character !== "/" && isIn(step.ranges, character) !== step.not ? [state + 1] : [];
+    case "one of": {
+      const isIn = step.ranges.some(([from, to]) => from <= character && character <= to);
+      return character !== "/" && isIn !== step.not ? [state + 1] : [];
+    }
     case "any":
       return character === "/" ? [] : [state + 1];
     case "star":
@@ -107,8 +105,4 @@ function nextStates(step: Step | undefined, state: number, character: string): n
     case "rest":
       return [state];
   }
-}
-
-function isIn(ranges: readonly (readonly [string, string])[], character: string): boolean {
-  return ranges.some(([from, to]) => from <= character && character <= to);
 }

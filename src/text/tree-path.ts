@@ -30,6 +30,12 @@ export function parentFolderOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
+/** Returns the folders that contain a path, from the outermost to its parent folder. */
+export function foldersAbove(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_part, index) => parts.slice(0, index + 1).join("/"));
+}
+
 export function baseNameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }

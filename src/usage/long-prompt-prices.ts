@@ -8,36 +8,41 @@ export interface LongPromptPriceFactors {
 }
 
 interface LongPrompts extends LongPromptPriceFactors {
-  readonly model: string;
+  readonly models: readonly string[];
   /** The factors apply to all tokens of a call whose prompt has more than this number of tokens. */
   readonly above: number;
 }
-
-const double = { prompt: 2, answer: 1.5 };
 
 /**
  * The models whose price rises with long prompts. The factors are stored separately from the prices, so that
  * they also apply to prices that the user sets.
  */
 const longPrompts: readonly LongPrompts[] = [
-  { model: "claude-haiku-5-5", above: 100_000, prompt: 5, answer: 5 },
-  { model: "claude-sonnet-4-2", above: 200_000, ...double },
-  { model: "claude-sonnet-4-0", above: 200_000, ...double },
-  { model: "claude-sonnet-4-5", above: 200_000, ...double },
-  { model: "gpt-6", above: 272_000, ...double },
-  { model: "gpt-5.4", above: 272_000, ...double },
-  { model: "gpt-5.5", above: 272_000, ...double },
-  { model: "gpt-5.6", above: 272_000, ...double },
-  { model: "gemini-2.5-pro", above: 200_000, ...double },
-  { model: "gemini-3-pro", above: 200_000, ...double },
-  { model: "gemini-3.1-pro", above: 200_000, ...double },
+  { models: ["claude-haiku-5-5"], above: 100_000, prompt: 5, answer: 5 },
+  {
+    models: [
+      "claude-sonnet-4-2",
+      "claude-sonnet-4-0",
+      "claude-sonnet-4-5",
+      "gemini-2.5-pro",
+      "gemini-3-pro",
+      "gemini-3.1-pro",
+    ],
+    above: 200_000,
+    prompt: 2,
+    answer: 1.5,
+  },
+  { models: ["gpt-6", "gpt-5.4", "gpt-5.5", "gpt-5.6"], above: 272_000, prompt: 2, answer: 1.5 },
 ];
+const longPromptOf = longPrompts.flatMap(({ models, ...long }) =>
+  models.map((model) => ({ model, ...long })),
+);
 
 /**
  * Returns the price factors for a call with this number of prompt tokens. Both factors are 1 if the usual
  * price applies.
  */
 export function longPromptPriceFactors(model: string, promptTokens: number): LongPromptPriceFactors {
-  const long = findByLongestModelPrefix(longPrompts, model);
+  const long = findByLongestModelPrefix(longPromptOf, model);
   return long !== undefined && promptTokens > long.above ? long : { prompt: 1, answer: 1 };
 }

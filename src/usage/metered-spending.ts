@@ -48,20 +48,27 @@ export function recordWithDeniedRequest(
 export function meteredSpendingOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
   return {
-    ...zeroSpending,
-    ...{ inputTokens: usage.tokensIn, outputTokens: usage.tokensOut },
-    ...{ cacheReadTokens: usage.cacheRead, cacheWriteTokens: usage.cacheWrite },
-    ...{ costUsd: usage.costUsd ?? 0, unpricedTokens: usage.unpricedTokens ?? 0 },
+    calls: 0,
+    inputTokens: usage.tokensIn,
+    outputTokens: usage.tokensOut,
+    cacheReadTokens: usage.cacheRead,
+    cacheWriteTokens: usage.cacheWrite,
+    costUsd: usage.costUsd ?? 0,
+    unpricedTokens: usage.unpricedTokens ?? 0,
   };
 }
 
 function usageOf(spent: Spending): Usage {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd, unpricedTokens } = spent;
+  const { costUsd, unpricedTokens } = spent;
   return {
-    ...{ tokensIn: inputTokens, tokensOut: outputTokens },
-    ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
+    tokensIn: spent.inputTokens,
+    tokensOut: spent.outputTokens,
+    cacheRead: spent.cacheReadTokens,
+    cacheWrite: spent.cacheWriteTokens,
     // If all usage is of models without a price, the cost is unknown, not zero.
-    ...{ costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd, unpricedTokens, isMetered: true },
+    costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd,
+    unpricedTokens,
+    isMetered: true,
   };
 }
 
@@ -69,8 +76,10 @@ function sumOf(one: Usage | undefined, other: Usage): Usage {
   if (one === undefined) return other;
   const isKnown = one.costUsd !== null || other.costUsd !== null;
   return {
-    ...{ tokensIn: one.tokensIn + other.tokensIn, tokensOut: one.tokensOut + other.tokensOut },
-    ...{ cacheRead: one.cacheRead + other.cacheRead, cacheWrite: one.cacheWrite + other.cacheWrite },
+    tokensIn: one.tokensIn + other.tokensIn,
+    tokensOut: one.tokensOut + other.tokensOut,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
     costUsd: isKnown ? (one.costUsd ?? 0) + (other.costUsd ?? 0) : null,
     unpricedTokens: (one.unpricedTokens ?? 0) + (other.unpricedTokens ?? 0),
     isMetered: true,

@@ -15,12 +15,22 @@ export interface TokenCounts {
    * The number of the tokens in `cacheWriteTokens` that the API caches for an hour or longer, at a higher
    * price.
    */
-  readonly longCacheWriteTokens?: number;
+  readonly longCacheWriteTokens: number;
   /** The factor by which a faster or regional service of the API multiplies the price. */
-  readonly priceFactor?: number;
+  readonly priceFactor: number;
   /** The cost in US dollars of the API's services that are not paid per token, such as searches. */
-  readonly feeUsd?: number;
+  readonly feeUsd: number;
 }
+
+export const zeroTokenCounts: TokenCounts = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  longCacheWriteTokens: 0,
+  priceFactor: 1,
+  feeUsd: 0,
+};
 
 export const zeroSpending: Spending = {
   calls: 0,
@@ -32,8 +42,18 @@ export const zeroSpending: Spending = {
   unpricedTokens: 0,
 };
 
+/** Merges two records of numbers, field by field. */
+export function mergeCounts<Counts extends Readonly<Record<keyof Counts, number>>>(
+  one: Counts,
+  other: Counts,
+  merge: (amount: number, another: number) => number,
+): Counts {
+  const fields = Object.keys(one) as (keyof Counts)[];
+  return Object.fromEntries(fields.map((field) => [field, merge(one[field], other[field])])) as Counts;
+}
+
 export function addSpending(one: Spending, other: Spending): Spending {
-  return merged(one, other, (amount, more) => amount + more);
+  return mergeCounts(one, other, (amount, more) => amount + more);
 }
 
 /**
@@ -41,14 +61,14 @@ export function addSpending(one: Spending, other: Spending): Spending {
  * is the best estimate.
  */
 export function maxSpending(one: Spending, other: Spending): Spending {
-  return merged(one, other, Math.max);
+  return mergeCounts(one, other, Math.max);
 }
 
 /**
  * Subtracts the spending `other` from the spending `known`, field by field. A negative difference becomes 0.
  */
 export function subtractSpending(known: Spending, other: Spending): Spending {
-  return merged(known, other, (amount, less) => Math.max(0, amount - less));
+  return mergeCounts(known, other, (amount, less) => Math.max(0, amount - less));
 }
 
 /** Returns the number of tokens that count towards a budget: input, output, cache reads and cache writes. */
@@ -76,39 +96,31 @@ export function spendingOfCall(
   model: string | null,
   counts: TokenCounts,
 ): Spending {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts;
-  const { longCacheWriteTokens = 0, priceFactor = 1, feeUsd = 0 } = counts;
-  const tokens = { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens };
-  const spent = { ...zeroSpending, ...tokens, calls: 1, costUsd: feeUsd };
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, feeUsd } = counts;
+  const spent = {
+    calls: 1,
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    costUsd: feeUsd,
+    unpricedTokens: 0,
+  };
   const price = model === null ? mostExpensive(prices) : findByLongestModelPrefix(prices, model);
   if (price === undefined) return { ...spent, unpricedTokens: countBudgetTokens(spent) };
   const factors = longPromptPriceFactors(
     model ?? price.model,
     inputTokens + cacheReadTokens + cacheWriteTokens,
   );
-  const written = cacheWriteTokens + Math.min(longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);
+  const written =
+    cacheWriteTokens + Math.min(counts.longCacheWriteTokens, cacheWriteTokens) * (longCacheFactor - 1);
   const prompt = inputTokens * price.input + cacheReadTokens * price.cacheRead + written * price.cacheWrite;
   const answer = outputTokens * price.output;
-  const costUsd = ((prompt * factors.prompt + answer * factors.answer) * priceFactor) / 1_000_000 + feeUsd;
+  const costUsd =
+    ((prompt * factors.prompt + answer * factors.answer) * counts.priceFactor) / 1_000_000 + feeUsd;
   return { ...spent, costUsd };
 }
 
 function mostExpensive(prices: readonly ModelPrice[]): ModelPrice | undefined {
   return prices.toSorted((one, other) => other.output - one.output || other.input - one.input)[0];
-}
-
-function merged(
-  one: Spending,
-  other: Spending,
-  merge: (amount: number, another: number) => number,
-): Spending {
-  return {
-    calls: merge(one.calls, other.calls),
-    inputTokens: merge(one.inputTokens, other.inputTokens),
-    outputTokens: merge(one.outputTokens, other.outputTokens),
-    cacheReadTokens: merge(one.cacheReadTokens, other.cacheReadTokens),
-    cacheWriteTokens: merge(one.cacheWriteTokens, other.cacheWriteTokens),
-    costUsd: merge(one.costUsd, other.costUsd),
-    unpricedTokens: merge(one.unpricedTokens, other.unpricedTokens),
-  };
 }

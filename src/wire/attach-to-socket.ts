@@ -1,18 +1,14 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
-
-export interface AttachStreams {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly reportProblem: (line: string) => void;
-}
+import { isSystemError } from "../errors/system-errors.ts";
+import { pollUntilAnswer } from "../machine/poll-until.ts";
 
 /**
  * For how long to retry the connection, and at which interval, both in milliseconds. In a container that has
  * just started, the program may not listen yet, and to start this program again from the host would cost more
  * than a retry.
  */
-const [patienceMs, askEveryMs] = [2_000, 20];
+const retry = { waitMs: 2_000, everyMs: 20 };
 
 /**
  * Connects the streams to the program that listens on the socket, and requests its messages whose numbers are
@@ -22,7 +18,15 @@ const [patienceMs, askEveryMs] = [2_000, 20];
 export async function attachToSocket(
   socketFile: string,
   from: number,
-  { input, output, reportProblem }: AttachStreams,
+  {
+    input,
+    output,
+    reportProblem,
+  }: {
+    readonly input: NodeJS.ReadableStream;
+    readonly output: NodeJS.WritableStream;
+    readonly reportProblem: (line: string) => void;
+  },
 ): Promise<number> {
   let socket: Socket;
   try {
@@ -41,8 +45,7 @@ export async function attachToSocket(
       end(3);
     });
     socket.once("close", () => end(0));
-    input.once("end", () => end(0));
-    input.once("error", () => end(0));
+    input.once("end", () => end(0)).once("error", () => end(0));
     output.once("error", () => end(0));
     socket.write(`${JSON.stringify({ from })}\n`);
     input.pipe(socket);
@@ -52,17 +55,19 @@ export async function attachToSocket(
 
 /** Connects to the socket. If no program listens on it yet, retries for a short time. */
 async function connected(socketFile: string): Promise<Socket> {
-  const startedAt = performance.now();
-  for (;;) {
-    const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  let early: unknown;
+  const tryToConnect = async (): Promise<Socket | undefined> => {
     const socket = connect(socketFile);
-    socket.once("connect", () => resolve(socket)).once("error", reject);
     try {
-      return await promise;
+      await once(socket, "connect");
+      return socket;
     } catch (error) {
-      const isEarly = ["ENOENT", "ECONNREFUSED"].includes((error as NodeJS.ErrnoException).code ?? "");
-      if (!isEarly || performance.now() - startedAt > patienceMs) throw error;
-      await delay(askEveryMs);
+      if (!isSystemError(error, "ENOENT", "ECONNREFUSED")) throw error;
+      early = error;
+      return undefined;
     }
-  }
+  };
+  const socket = await pollUntilAnswer(tryToConnect, retry);
+  if (!socket) throw early;
+  return socket;
 }

@@ -1,5 +1,9 @@
+import { EventEmitter, once } from "node:events";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ifMissing, isSystemError } from "../errors/system-errors.ts";
+import { syncFolder } from "../machine/durable-write.ts";
+import { lineEndsIn } from "./line-splitter.ts";
 
 /**
  * An append-only file of lines. Each line is flushed to disk before `add` resolves and before `count`
@@ -25,7 +29,6 @@ interface Batch extends PromiseWithResolvers<void> {
   lines: number;
 }
 
-const lineBreak = 0x0a;
 /** The length in characters from which a batch is full and accepts no more lines. */
 const fullBatch = 1 << 20;
 
@@ -43,7 +46,8 @@ export async function openDurableLines(
   let writing: Promise<void> | null = null;
   let freeSpaceOnce = freeSpace;
   let broken: unknown = null;
-  let listeners: (() => void)[] = [];
+  // Any number of readers may wait for new lines.
+  const growth = new EventEmitter().setMaxListeners(0);
 
   async function writeWaiting(): Promise<void> {
     for (let batch = waiting.shift(); batch; batch = waiting.shift()) {
@@ -58,9 +62,7 @@ export async function openDurableLines(
       }
       count += batch.lines;
       batch.resolve();
-      const ready = listeners;
-      listeners = [];
-      for (const notify of ready) notify();
+      growth.emit("lines");
     }
     writing = null;
   }
@@ -81,7 +83,7 @@ export async function openDurableLines(
       await handle.truncate(size).catch(() => undefined);
       const retry = freeSpaceOnce;
       freeSpaceOnce = undefined;
-      if (!retry || !isFull(error)) throw error;
+      if (!retry || !isSystemError(error, "ENOSPC", "EDQUOT")) throw error;
       await retry();
       return writeDurably(bytes);
     }
@@ -103,16 +105,10 @@ export async function openDurableLines(
       writing ??= writeWaiting();
       return batch.promise;
     },
-    waitForLinesAfter: (known, signal) =>
-      new Promise((resolve) => {
-        if (count > known || signal.aborted) return resolve();
-        const notify = () => {
-          signal.removeEventListener("abort", notify);
-          resolve();
-        };
-        signal.addEventListener("abort", notify, { once: true });
-        listeners.push(notify);
-      }),
+    async waitForLinesAfter(known, signal) {
+      if (count > known || signal.aborted) return;
+      await once(growth, "lines", { signal }).catch(() => undefined);
+    },
     async [Symbol.asyncDispose]() {
       await writing;
       await handle.close();
@@ -121,14 +117,10 @@ export async function openDurableLines(
 }
 
 async function openOrMake(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, "r+");
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  const present = await open(file, "r+").catch(ifMissing(null));
+  if (present) return present;
   const handle = await open(file, "wx+", 0o600);
-  const folder = await open(dirname(file), "r");
-  await folder.sync().finally(() => folder.close());
+  await syncFolder(dirname(file));
   return handle;
 }
 
@@ -140,10 +132,9 @@ async function cutTornLine(handle: FileHandle): Promise<{ count: number; size: n
   for (let position = 0; ; ) {
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, position);
     if (bytesRead === 0) break;
-    const bytes = chunk.subarray(0, bytesRead);
-    for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak, at + 1)) {
+    for (const end of lineEndsIn(chunk.subarray(0, bytesRead))) {
       count += 1;
-      size = position + at + 1;
+      size = position + end;
     }
     position += bytesRead;
   }
@@ -156,8 +147,4 @@ async function writeAll(handle: FileHandle, bytes: Buffer, from: number): Promis
     const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, from + done);
     done += bytesWritten;
   }
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { openRegularFile } from "./open-regular-file.ts";
+import { parseJsonLine } from "./text-lines.ts";
 
 /** Reads the lines of JSON that another process appends to a file, and parses them. */
 export interface JsonLineFollower {
@@ -44,23 +45,11 @@ export function followJsonLines(
         if (end === 0 && bytesRead < chunk.length) return;
         position += end === 0 ? bytesRead : end;
         const lines = bytes.subarray(0, end).toString().split("\n").slice(0, -1);
-        yield* valuesOf(isTooLong && end > 0 ? lines.slice(1) : lines);
+        for (const line of isTooLong && end > 0 ? lines.slice(1) : lines) yield* parseJsonLine(line);
         isTooLong = end === 0;
       }
     },
   };
-}
-
-function* valuesOf(lines: readonly string[]): Generator<unknown> {
-  for (const line of lines) {
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      continue;
-    }
-    yield value;
-  }
 }
 
 /** Wakes a waiting loop when a folder changes. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { dirname } from "node:path";
@@ -109,10 +110,7 @@ export async function openJournalServer(path: string, deps: JournalServerDeps): 
     }
   }
 
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(path, resolve);
-  });
+  await once(server.listen(path), "listening");
   await chmod(path, 0o600);
   return {
     get count() {
@@ -126,7 +124,7 @@ export async function openJournalServer(path: string, deps: JournalServerDeps): 
     },
     async [Symbol.asyncDispose]() {
       closing.abort();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const closed = once(server.close(), "close");
       // Flush the written lines. Disconnect a client that does not read them within a second.
       for (const socket of sockets) socket.destroySoon();
       const patience = setTimeout(() => {

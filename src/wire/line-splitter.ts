@@ -1,6 +1,11 @@
 const lineBreak = 0x0a;
 const firstBytes = 4096;
 
+/** Yields the position after each line break. */
+export function* lineEndsIn(bytes: Uint8Array): Generator<number> {
+  for (let at = bytes.indexOf(lineBreak); at >= 0; at = bytes.indexOf(lineBreak, at + 1)) yield at + 1;
+}
+
 /**
  * Splits a stream of bytes into lines, and never holds more than one line of the maximum length in memory. It
  * copies the start of an incomplete line, because a view of it would keep the whole received chunk in memory.

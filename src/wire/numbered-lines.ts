@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import type { DurableLines } from "./durable-lines.ts";
+import { lineEndsIn } from "./line-splitter.ts";
 
 /** A journal whose lines are numbered 1, 2, 3 … without gaps. */
 export interface NumberedLines {
@@ -47,11 +48,10 @@ export async function* readNumberedLines(
 function skipLines(bytes: Buffer, lines: number): { at: number; skipped: number } {
   let at = 0;
   let skipped = 0;
-  while (skipped < lines) {
-    const end = bytes.indexOf(lineBreak, at);
-    if (end < 0) break;
-    at = end + 1;
+  for (const end of lines > 0 ? lineEndsIn(bytes) : []) {
+    at = end;
     skipped += 1;
+    if (skipped === lines) break;
   }
   return { at, skipped };
 }

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { ifSystemError } from "../errors/system-errors.ts";
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
@@ -9,10 +10,7 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
  */
 export async function openRegularFile(file: string): Promise<FileHandle | null> {
   const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR" || error.code === "ELOOP") return null;
-      throw error;
-    },
+    ifSystemError(null, "ENOENT", "ENOTDIR", "ELOOP"),
   );
   if (handle === null || (await handle.stat()).isFile()) return handle;
   await handle.close();

@@ -28,7 +28,6 @@ export async function* readMessages(
   source: AsyncIterable<Uint8Array>,
   { maxLineLength, maxDepth }: WireLimits,
 ): AsyncGenerator<readonly WireLine[]> {
-  // Does not use `ndjson`, which checks neither UTF-8 nor depth, and whose stream fails at an invalid line.
   const cutter = new LineSplitter(maxLineLength);
   for await (const piece of source) {
     let group: WireLine[] = [];

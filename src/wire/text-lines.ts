@@ -21,6 +21,17 @@ function textOf(line: Uint8Array): string {
   return Buffer.from(line.buffer, line.byteOffset, line.length).toString("utf8").replace(/\r$/, "");
 }
 
+/** Yields the value of a line of JSON; yields nothing for a line that is not JSON. */
+export function* parseJsonLine(line: string): Generator<unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return;
+  }
+  yield value;
+}
+
 /**
  * Yields the lines of a stream as JSON values. Drops a line that is not JSON, for example the incomplete last
  * line that a killed process wrote.
@@ -29,13 +40,5 @@ export async function* jsonLines(
   source: AsyncIterable<Uint8Array>,
   options: { readonly maxLength: number },
 ): AsyncGenerator<unknown> {
-  for await (const line of textLines(source, options)) {
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      continue;
-    }
-    yield value;
-  }
+  for await (const line of textLines(source, options)) yield* parseJsonLine(line);
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EnsuredImage, ensureBaseImage } from "../../src/images/ensure-base-image.ts";
 import { imageSources } from "../../src/images/image-sources.ts";
-import { kernelLock } from "../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../src/machine/locks/kernel-lock.ts";
 import { adapterFile, openEngine } from "../fakes/engine/engine-at.ts";
 
 const imagesFolder = fileURLToPath(new URL("../../images", import.meta.url));

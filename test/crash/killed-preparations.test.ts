@@ -6,7 +6,6 @@ import { createWorkspaceReadyMarker } from "../../adapter/workspace/workspace-re
 import { findProgram } from "../../src/machine/engine-packages.ts";
 import { count } from "../counts.ts";
 import {
-  agentEnv,
   cutOffByHand,
   makePreparation,
   newContainer,
@@ -64,11 +63,12 @@ describe.skipIf(!isRoot)("a snapshot", () => {
     const [paths, workspace] = [preparationPaths(folder), workspaceOf(folder, preparation)];
     prepare(folder);
     const move = new Error("the move is cut off");
-    if (isMoving) await expect(workspace.mark.whileUnmarked(() => Promise.reject(move))).rejects.toBe(move);
+    if (isMoving)
+      await expect(workspace.spec.mark.whileUnmarked(() => Promise.reject(move))).rejects.toBe(move);
     writeFileSync(join(paths.workspace, "half.txt"), "half\n");
     const author = { name: "Ada", email: "ada@example.invalid" };
 
-    await new UncommittedWorkSnapshotWriter({ paths, workspace, env: agentEnv, author }).take("US-002");
+    await new UncommittedWorkSnapshotWriter({ paths, workspace, author }).take("US-002");
 
     return existsSync(join(paths.aimi, "out", "wip.bundle"));
   }

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
 import { SwarmError } from "../../src/errors/errors.ts";
-import type { Lock } from "../../src/machine/lock.ts";
+import type { Lock } from "../../src/machine/locks/lock.ts";
 import { stateWithNewRecord } from "../../src/state/rules/swarm-state.ts";
 import { stateStore } from "../../src/state/state-store.ts";
 import { count } from "../counts.ts";

@@ -8,7 +8,7 @@ import { labels } from "../../src/engine/engine.ts";
 import { baseImage } from "../../src/engine/rules/base-image.ts";
 import { ensureBaseImage } from "../../src/images/ensure-base-image.ts";
 import { imageSources } from "../../src/images/image-sources.ts";
-import { kernelLock } from "../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../src/machine/locks/kernel-lock.ts";
 import { answers, engineAt, openEngine, startEngine } from "../fakes/engine/engine-at.ts";
 import { testLabel } from "../fakes/test-label.ts";
 

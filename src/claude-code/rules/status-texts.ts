@@ -37,9 +37,8 @@ export function formatSessionContextLine(
   const { containers } = swarm;
   if (containers.length === 0 || containers.every(({ status }) => status === "completed")) return null;
   const next = nextFor(swarm, isOwned);
-  const counts = [`${countIn(swarm, "completed")} of ${formatCount(containers.length, "worker")} completed`];
   const state = isOwned ? "is running" : isOver(swarm) ? "has ended and needs attention" : "was interrupted";
-  return `swarm ${shortId(swarm)} ${state}: ${[...counts, ...others(swarm)].join(", ")}; next: ${program} ${next}`;
+  return `swarm ${shortId(swarm)} ${state}: ${countsOf(swarm)}; next: ${program} ${next}`;
 }
 
 function nextFor(swarm: SwarmLineInput, isOwned: boolean): string {
@@ -66,9 +65,12 @@ function countIn({ containers }: SwarmLineInput, status: ContainerStatus): numbe
 
 /** Renders in one line how a swarm ended, with the number of workers by status. */
 export function formatEndLine(swarm: SwarmLineInput): string {
-  const { containers } = swarm;
-  const counts = [`${countIn(swarm, "completed")} of ${formatCount(containers.length, "worker")} completed`];
-  return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "is not running"}: ${[...counts, ...others(swarm)].join(", ")}`;
+  return `swarm ${shortId(swarm)} ${isOver(swarm) ? "has ended" : "is not running"}: ${countsOf(swarm)}`;
+}
+
+function countsOf(swarm: SwarmLineInput): string {
+  const completed = `${countIn(swarm, "completed")} of ${formatCount(swarm.containers.length, "worker")} completed`;
+  return [completed, ...others(swarm)].join(", ");
 }
 
 function shortId({ swarmId }: SwarmLineInput): string {

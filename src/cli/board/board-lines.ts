@@ -1,6 +1,8 @@
 import { formatCount } from "../../text/format-count.ts";
 import { displayWidth, truncateToWidth } from "./text-width.ts";
 import {
+  type BoardLook,
+  boardStatuses,
   computeColumnLayout,
   formatDuration,
   formatShortCount,
@@ -9,7 +11,7 @@ import {
   totalTokensOfWorker,
   workerLine,
 } from "./worker-line.ts";
-import { type BoardStatus, hasWorkerViewEnded, type WorkerView } from "./worker-view.ts";
+import { hasWorkerViewEnded, type WorkerView } from "./worker-view.ts";
 
 /** What the board, swarm's live view in the terminal, shows about a running swarm. */
 export interface SwarmView {
@@ -35,11 +37,7 @@ const minColumns = 16;
  * for all workers, prefers running workers, then failed ones, then those that completed last; another line
  * counts the rest.
  */
-export function boardLines(
-  picture: SwarmView,
-  window: TerminalWindow,
-  look: TerminalStyle & { readonly now: number },
-): string[] {
+export function boardLines(picture: SwarmView, window: TerminalWindow, look: BoardLook): string[] {
   // Some terminals wrap after a character in the last column, so the board leaves this column empty.
   const columns = Math.max(minColumns, window.columns - 1);
   const rows = Math.max(0, window.rows - 1);
@@ -80,10 +78,7 @@ function mostImportant(workers: readonly WorkerView[], maxLines: number): Worker
  * Renders the lines about the swarm as a whole: one for the current preparation step, and one for the reason
  * why the swarm is stopping.
  */
-function wholeLines(
-  { workers, step, stopping, beganAt }: SwarmView,
-  look: TerminalStyle & { readonly now: number },
-): string[] {
+function wholeLines({ workers, step, stopping, beganAt }: SwarmView, look: BoardLook): string[] {
   // If there are workers, the summary line shows the elapsed time instead.
   const elapsed = workers.length > 0 ? "" : `  ${formatDuration(look.now - beganAt)}`;
   return [
@@ -141,15 +136,10 @@ function summaryLine(picture: SwarmView, columns: number, { now }: { readonly no
   }, "");
 }
 
-const order: readonly BoardStatus[] = [
-  ...(["running", "starting", "stalled", "lost", "paused", "retrying", "stopping"] as const),
-  ...(["completed", "failed", "skipped", "stopped"] as const),
-];
-
 /** Renders how many workers have each status: `4 running, 20 completed, 1 failed`. */
 function countsOf(workers: readonly WorkerView[]): string {
-  const counts = Map.groupBy(workers, ({ status }) => status);
-  return order
+  const counts = Map.groupBy<string, WorkerView>(workers, ({ status }) => status);
+  return boardStatuses
     .flatMap((status) => {
       const count = counts.get(status)?.length ?? 0;
       return count === 0 ? [] : `${count} ${status}`;

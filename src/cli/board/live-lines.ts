@@ -1,5 +1,4 @@
 import { stripVTControlCharacters } from "node:util";
-import type { ListrEventManager, ListrRendererFactory, ListrTaskObject } from "listr2";
 import { displayWidth } from "./text-width.ts";
 
 /** Lines at the bottom of the terminal's output that swarm redraws in place. */
@@ -8,67 +7,11 @@ export interface LiveLines {
   /** Prints lines above the live lines. The printed lines stay on the terminal. */
   printAbove(lines: readonly string[]): void;
   /** Removes the live lines from the terminal and stops drawing. */
-  end(): Promise<void>;
+  end(): void;
 }
 
 /** The properties of a terminal's output stream that drawing requires. */
 export type Terminal = Pick<NodeJS.WriteStream, "write" | "columns" | "on" | "off" | "rows">;
-
-/**
- * Opens live lines as a task of the library listr2, but with a custom renderer. listr2's default renderer
- * cannot print notes above its lines, leaves signal listeners behind, and leaves the cursor hidden if the
- * process is killed.
- */
-export async function openLiveLines(terminal: Terminal): Promise<LiveLines> {
-  const { Listr, ListrEventType } = await import("listr2");
-  const pen = penOn(terminal);
-  const ended = Promise.withResolvers<void>();
-  const begun = Promise.withResolvers<{ output: string }>();
-
-  const renderer: ListrRendererFactory = class {
-    static readonly nonTTY = true;
-    static readonly rendererOptions: object = {};
-    static readonly rendererTaskOptions: object = {};
-    readonly #refresh: () => void;
-    readonly #events: ListrEventManager | undefined;
-
-    constructor(tasks: ListrTaskObject<unknown>[], _options: unknown, events?: ListrEventManager) {
-      this.#events = events;
-      this.#refresh = () => pen.draw(tasks.flatMap(({ output }) => (output ? output.split("\n") : [])));
-    }
-
-    render(): void {
-      this.#events?.on(ListrEventType.SHOULD_REFRESH_RENDER, this.#refresh);
-    }
-
-    end(): void {
-      this.#events?.off(ListrEventType.SHOULD_REFRESH_RENDER, this.#refresh);
-      pen.draw([]);
-    }
-  };
-  const tasks = new Listr(
-    {
-      task: (_context, task) => {
-        begun.resolve(task);
-        return ended.promise;
-      },
-    },
-    // swarm handles signals itself, so listr2 must not.
-    { renderer, registerSignalListeners: false },
-  );
-  const over = tasks.run();
-  const task = await begun.promise;
-  return {
-    draw(lines) {
-      task.output = lines.join("\n");
-    },
-    printAbove: (lines) => pen.above(lines),
-    async end() {
-      ended.resolve();
-      await over;
-    },
-  };
-}
 
 const csi = "\u001b[";
 /**
@@ -79,12 +22,11 @@ const begin = `${csi}?2026h${csi}?25l`;
 const end = `${csi}?25h${csi}?2026l`;
 const eraseBelow = `${csi}J`;
 
-interface Pen {
-  draw(lines: readonly string[]): void;
-  above(lines: readonly string[]): void;
-}
-
-function penOn(terminal: Terminal): Pen {
+/**
+ * Opens live lines. The library listr2 is no help here: it cannot print notes above its lines, leaves signal
+ * listeners behind, and leaves the cursor hidden if the process is killed.
+ */
+export function openLiveLines(terminal: Terminal): LiveLines {
   let drawn: readonly string[] = [];
   let drawnColumns = 0;
 
@@ -113,23 +55,25 @@ function penOn(terminal: Terminal): Pen {
     rows.length === 0 ? "" : `${csi}?7l${rows.join("")}${csi}?7h`;
   const anew = (line: string): string => `${line}${csi}K\r\n`;
 
+  const draw = (lines: readonly string[]): void => {
+    if (lines.length === 0 && drawn.length === 0) return;
+    const isSameWindow = terminal.columns === drawnColumns;
+    if (isSameWindow && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
+      return;
+    const rows = lines.map((line, at) => (isSameWindow && line === drawn[at] ? "\r\n" : anew(line)));
+    const erased = isSameWindow ? "" : eraseBelow;
+    write(`${toTop()}${erased}${asBlock(rows)}${eraseBelow}`);
+    drawn = lines;
+    drawnColumns = terminal.columns;
+  };
   return {
-    draw(lines) {
-      if (lines.length === 0 && drawn.length === 0) return;
-      const isSameWindow = terminal.columns === drawnColumns;
-      if (isSameWindow && lines.length === drawn.length && lines.every((line, at) => line === drawn[at]))
-        return;
-      const rows = lines.map((line, at) => (isSameWindow && line === drawn[at] ? "\r\n" : anew(line)));
-      const erased = isSameWindow ? "" : eraseBelow;
-      write(`${toTop()}${erased}${asBlock(rows)}${eraseBelow}`);
-      drawn = lines;
-      drawnColumns = terminal.columns;
-    },
-
-    above(lines) {
+    draw,
+    printAbove(lines) {
       const text = lines.map((line) => `${line}\r\n`).join("");
       write(`${toTop()}${eraseBelow}${text}${asBlock(drawn.map(anew))}`);
       drawnColumns = terminal.columns;
     },
+
+    end: () => draw([]),
   };
 }

@@ -1,6 +1,6 @@
 import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
 import type { SwarmState } from "../../state/rules/swarm-state.ts";
-import type { SwarmEvent } from "../../swarm/worker/swarm-owner-deps.ts";
+import type { SwarmEvent } from "../../swarm/worker/owner-services.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { describeOwnerEvent, describeWorkerMessage } from "../render/describe-worker-message.ts";
 import { toJsonLine } from "../render/to-json.ts";
@@ -29,32 +29,25 @@ export interface SwarmBoard {
   /** Prints a note that stays on the terminal after the view is closed. */
   note(line: string): void;
   /** Removes the live view from the terminal. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface BoardOptions extends TerminalStyle {
   readonly mode: "tty" | "plain" | "json" | "quiet";
   readonly terminal: Terminal;
-  readonly clock: BoardClock;
-}
-
-export interface BoardClock {
-  /** Returns the time of a monotonic clock in milliseconds. */
-  now(): number;
-  date(): Date;
 }
 
 /**
  * Opens the live view in the given mode: `tty` redraws lines in place, `plain` prints a line for each change,
  * `json` prints events as JSON, and `quiet` prints nothing.
  */
-export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard> {
+export function openSwarmBoard(options: BoardOptions): SwarmBoard {
   const say = (line: string): void => void options.terminal.write(`${line}\n`);
   switch (options.mode) {
     case "tty":
       return drawnBoard(options);
     case "plain":
-      return plainBoard(options.clock, say);
+      return plainBoard(say);
     case "json":
       return jsonBoard((event) => say(toJsonLine(event)));
     case "quiet":
@@ -65,9 +58,9 @@ export async function openSwarmBoard(options: BoardOptions): Promise<SwarmBoard>
 const drawMs = 250;
 const tickMs = 1_000;
 
-async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Promise<SwarmBoard> {
-  const live = await openLiveLines(terminal);
-  const beganAt = clock.now();
+function drawnBoard({ terminal, unicode, style }: BoardOptions): SwarmBoard {
+  const live = openLiveLines(terminal);
+  const beganAt = performance.now();
   const workers = new Map<string, WorkerView>();
   let step: string | null = "the swarm";
   let stopping: string | null = null;
@@ -77,7 +70,7 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
 
   const draw = (): void => {
     planned = null;
-    drawnAt = clock.now();
+    drawnAt = performance.now();
     const picture = { workers: [...workers.values()], step, stopping, beganAt };
     const window = { columns: terminal.columns || 80, rows: terminal.rows || 24 };
     live.draw(boardLines(picture, window, { unicode, style, now: drawnAt }));
@@ -85,12 +78,12 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     drawIn(tickMs);
   };
   const drawIn = (ms: number): void => {
-    const at = clock.now() + ms;
+    const at = performance.now() + ms;
     if (isClosed || (planned !== null && planned.at <= at)) return;
     if (planned !== null) clearTimeout(planned.timer);
     planned = { at, timer: setTimeout(draw, ms).unref() };
   };
-  const drawSoon = (): void => drawIn(Math.max(0, drawnAt + drawMs - clock.now()));
+  const drawSoon = (): void => drawIn(Math.max(0, drawnAt + drawMs - performance.now()));
   const change = (slug: string, changed: (picture: WorkerView) => WorkerView): void => {
     const picture = workers.get(slug);
     if (!picture) return;
@@ -117,20 +110,20 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
     event(event) {
       const { worker } = event;
       if (worker !== undefined)
-        change(worker, (picture) => applyOwnerEventToView(picture, event, clock.now()));
+        change(worker, (picture) => applyOwnerEventToView(picture, event, performance.now()));
       else if (event.event === "stopping") {
         stopping = String(event["why"]);
         drawSoon();
       }
     },
     message: (slug, message) =>
-      change(slug, (picture) => applyAdapterMessageToView(picture, message, clock.date())),
+      change(slug, (picture) => applyAdapterMessageToView(picture, message, new Date())),
     note: (line) => live.printAbove(line.split("\n")),
-    async close() {
+    close() {
       isClosed = true;
       terminal.off("resize", drawSoon);
       if (planned !== null) clearTimeout(planned.timer);
-      await live.end();
+      live.end();
     },
   };
 }
@@ -141,15 +134,15 @@ async function drawnBoard({ terminal, clock, unicode, style }: BoardOptions): Pr
  */
 const activityMs = 10_000;
 
-function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard {
+function plainBoard(say: (line: string) => void): SwarmBoard {
   const toldAt = new Map<string, number>();
   const print = (line: string | null): void => {
     if (line !== null) say(sanitizeText(line, 1_000));
   };
   const isTooSoon = (slug: string): boolean => {
     const last = toldAt.get(slug) ?? Number.NEGATIVE_INFINITY;
-    if (clock.now() - last < activityMs) return true;
-    toldAt.set(slug, clock.now());
+    if (performance.now() - last < activityMs) return true;
+    toldAt.set(slug, performance.now());
     return false;
   };
   return {
@@ -160,7 +153,7 @@ function plainBoard(clock: BoardClock, say: (line: string) => void): SwarmBoard 
       if (message.type !== "activity" || !isTooSoon(slug)) print(describeWorkerMessage(slug, message));
     },
     note: say,
-    async close() {},
+    close() {},
   };
 }
 
@@ -172,6 +165,6 @@ function jsonBoard(write: (event: object) => void): SwarmBoard {
     event: write,
     message: (worker, { type, payload }) => write({ event: "message", worker, type, payload }),
     note: (line) => write({ event: "note", text: line }),
-    async close() {},
+    close() {},
   };
 }

@@ -11,6 +11,11 @@ export interface TerminalStyle {
   readonly style: (format: "green" | "red" | "yellow" | "cyan" | "dim", text: string) => string;
 }
 
+/** How to write text, and the time of a monotonic clock in milliseconds. */
+export interface BoardLook extends TerminalStyle {
+  readonly now: number;
+}
+
 /**
  * The widths of the columns in the board's table of workers. A column that does not fit into the window has
  * the width 0.
@@ -35,22 +40,25 @@ const minActivityWidth = 20;
 /** The minimum width of the column with the worker's branch name. */
 const minBranchWidth = 12;
 
+/** The glyph and the colour of each status, in the order in which the board counts workers. */
 const signs: Readonly<
   Record<BoardStatus, readonly [glyph: string, style: Parameters<TerminalStyle["style"]>[0]]>
 > = {
   waiting: ["·", "dim"],
-  starting: ["◦", "cyan"],
   running: ["▸", "cyan"],
-  stopping: ["▾", "yellow"],
+  starting: ["◦", "cyan"],
   stalled: ["!", "yellow"],
   lost: ["?", "yellow"],
   paused: ["=", "yellow"],
   retrying: ["↻", "yellow"],
+  stopping: ["▾", "yellow"],
   completed: ["✓", "green"],
   failed: ["✗", "red"],
   skipped: ["-", "red"],
   stopped: ["▪", "yellow"],
 };
+
+export const boardStatuses: readonly string[] = Object.keys(signs);
 
 /**
  * Computes the column widths of the board's table of workers, from the widest value in each column and the
@@ -59,7 +67,7 @@ const signs: Readonly<
 export function computeColumnLayout(
   pictures: readonly WorkerView[],
   columns: number,
-  look: TerminalStyle & { readonly now: number },
+  look: BoardLook,
 ): ColumnLayout {
   const widest = (textOf: (picture: WorkerView) => string): number =>
     pictures.reduce((most, picture) => Math.max(most, displayWidth(textOf(picture))), 0);
@@ -79,7 +87,10 @@ export function computeColumnLayout(
   };
   const maxBranchLength = Math.min(30, widest(branchOf(look)));
   return {
-    ...{ columns, gap, slug, stories },
+    columns,
+    gap,
+    slug,
+    stories,
     elapsed: ifItFits(Math.max("00:00".length, widest(elapsedOf(look.now)))),
     branch: ifItFits(maxBranchLength, Math.min(minBranchWidth, maxBranchLength)),
     tokens: ifItFits(widest(tokensOf)),
@@ -91,7 +102,7 @@ export function computeColumnLayout(
 export function workerLine(
   picture: WorkerView,
   { columns, gap, ...widths }: ColumnLayout,
-  { now, ...look }: TerminalStyle & { readonly now: number },
+  { now, ...look }: BoardLook,
 ): string {
   const mark = look.unicode ? "…" : "...";
   const cells = [
@@ -103,24 +114,12 @@ export function workerLine(
     widths.cost === 0 ? "" : costOf(picture).padStart(widths.cost),
     toTerminalText(doingOf(picture, widths.branch > 0), look),
   ].filter((cell) => cell !== "");
-  const word = statusWord(picture.status, look);
+  const [glyph, colour] = signs[picture.status];
+  // The line always includes the status as a word, because some terminals cannot show the glyph.
+  const word = `${look.unicode ? `${glyph} ` : ""}${picture.status.padEnd(wordWidth)}`;
   const rest = cells.join(gap).trimEnd();
   const room = columns - displayWidth(word) - gap.length;
-  return `${paintStatus(picture.status, word, look)}${gap}${truncateToWidth(rest, room, mark)}`;
-}
-
-/**
- * Renders a worker's status for its column. Always includes the status as a word, because some terminals
- * cannot show the glyph.
- */
-function statusWord(status: BoardStatus, { unicode }: TerminalStyle): string {
-  const word = status.padEnd(wordWidth);
-  return unicode ? `${signs[status][0]} ${word}` : word;
-}
-
-/** Colours a text with the colour of the given worker status. */
-function paintStatus(status: BoardStatus, text: string, { style }: TerminalStyle): string {
-  return style(signs[status][1], text);
+  return `${look.style(colour, word)}${gap}${truncateToWidth(rest, room, mark)}`;
 }
 
 /** Renders a duration as `minutes:seconds`, or as `hours:minutes:seconds` from one hour on. */

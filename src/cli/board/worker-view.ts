@@ -2,7 +2,7 @@ import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
 import { recordWithMessage } from "../../state/rules/worker-record.ts";
-import type { SwarmEvent } from "../../swarm/worker/swarm-owner-deps.ts";
+import type { SwarmEvent } from "../../swarm/worker/owner-services.ts";
 import { formatDuration } from "../../text/duration-and-size.ts";
 import { workerSlug } from "../../text/slugs.ts";
 
@@ -44,13 +44,16 @@ export function toWorkerView(record: ContainerRecord): WorkerView {
     record,
     status: hasWorkerEnded ? (record.status as "completed" | "failed") : "waiting",
     why: hasWorkerEnded ? reasonIn(record.reason) : null,
-    ...{ story: null, activity: null, beganAt: null, endedAt: null },
+    story: null,
+    activity: null,
+    beganAt: null,
+    endedAt: null,
   };
 }
 
 /** Returns whether the worker's status on the board means that the worker has ended. */
 export function hasWorkerViewEnded({ status }: WorkerView): boolean {
-  return status === "completed" || status === "failed" || status === "skipped" || status === "stopped";
+  return ["completed", "failed", "skipped", "stopped"].includes(status);
 }
 
 /** Returns how long the worker has run, in milliseconds; null if its start or end is unknown. */
@@ -69,7 +72,9 @@ export function applyOwnerEventToView(
   const why = typeof facts["why"] === "string" ? facts["why"] : null;
   switch (event) {
     case "waiting":
-      return { ...picture, status: "waiting", why };
+    case "paused":
+    case "stopping":
+      return { ...picture, status: event, why };
     case "started":
       return { ...picture, status: "starting", why: null, story: null, beganAt: now, endedAt: null };
     case "created":
@@ -79,15 +84,13 @@ export function applyOwnerEventToView(
     case "restarted":
     case "retried":
       return { ...picture, status: "retrying", why: retryIn(facts, why), story: null, endedAt: null };
-    case "paused":
-      return { ...picture, status: "paused", why };
     case "unpaused":
       return { ...picture, status: picture.beganAt === null ? "waiting" : "running", why: null };
-    case "stopping":
-      return { ...picture, status: "stopping", why };
     case "ended":
     case "skipped": {
-      const status = event === "skipped" ? event : endIn(facts["status"]);
+      const { status: end } = facts;
+      const ended = end === "completed" || end === "failed" ? end : "stopped";
+      const status = event === "skipped" ? event : ended;
       return { ...picture, status, why: reasonIn(facts["reason"]), story: null, endedAt: now };
     }
     default:
@@ -129,7 +132,7 @@ function withLine(picture: WorkerView, line: unknown, why: string | null): Worke
     case "paused":
       return { ...picture, status: line, why };
     case "live":
-      return status === "stalled" || status === "lost" || status === "paused" || status === "starting"
+      return ["stalled", "lost", "paused", "starting"].includes(status)
         ? { ...picture, status: "running", why: null }
         : picture;
     default:
@@ -142,10 +145,6 @@ function retryIn(facts: Readonly<Record<string, unknown>>, why: string | null): 
   const what = typeof attempt === "number" ? `attempt ${attempt}` : "again";
   const when = typeof waitMs === "number" ? ` in ${formatDuration(waitMs)}` : "";
   return `${what}${when}${why ? `: ${why}` : ""}`;
-}
-
-function endIn(status: unknown): "completed" | "failed" | "stopped" {
-  return status === "completed" || status === "failed" ? status : "stopped";
 }
 
 function reasonIn(reason: unknown): string | null {

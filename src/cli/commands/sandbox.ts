@@ -1,10 +1,9 @@
 import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
-import { SwarmError } from "../../errors/errors.ts";
-import { exitCodes } from "../../errors/exit-codes.ts";
+import { SwarmError, usageError } from "../../errors/errors.ts";
 import { execInSandbox } from "../../sandbox/command/exec-in-sandbox.ts";
-import { destroySandboxes } from "../../sandbox/destroy-sandboxes.ts";
-import { copySandboxFiles } from "../../sandbox/files/copy-sandbox-files.ts";
+import { destroySandboxes } from "../../sandbox/destroy-sandbox.ts";
+import { copySandboxFiles } from "../../sandbox/files/copy-between-host-and-sandbox.ts";
 import { listSandboxes } from "../../sandbox/list-sandboxes.ts";
 import { measureSandbox } from "../../sandbox/measure-sandbox.ts";
 import { readSandboxLogs } from "../../sandbox/task/read-sandbox-logs.ts";
@@ -14,8 +13,9 @@ import { formatBytes, formatDuration } from "../../text/duration-and-size.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import {
   argumentAt,
+  type CommandArguments,
   type CommandHandler,
-  type CommandOptions,
+  textOption,
   variadicArgumentAt,
 } from "../flags/command.ts";
 import {
@@ -32,7 +32,7 @@ export const sandboxUpCommand: CommandHandler = async ({ project, output, signal
     upSandbox(
       project,
       {
-        specFile: textOf(options, "spec"),
+        specFile: textOption(options, "spec"),
         allowed: [
           ...(options["dangerousAllowHostNetwork"] ? (["hostNetwork"] as const) : []),
           ...(options["dangerousAllowPrivileged"] ? (["privileged"] as const) : []),
@@ -58,7 +58,6 @@ export const sandboxUpCommand: CommandHandler = async ({ project, output, signal
     ]),
   );
   output.next("`swarm sandbox run FILE`");
-  return exitCodes.done;
 };
 
 export const sandboxRunCommand: CommandHandler = async ({ project, output, signal }, args, options) =>
@@ -67,7 +66,7 @@ export const sandboxRunCommand: CommandHandler = async ({ project, output, signa
       project,
       {
         file: argumentAt(args, 0),
-        sandbox: textOf(options, "sandbox"),
+        sandbox: textOption(options, "sandbox"),
         onOutput: (chunk) => output.stream(chunk),
       },
       signal,
@@ -76,18 +75,18 @@ export const sandboxRunCommand: CommandHandler = async ({ project, output, signa
       output.note(summaryLine(record, summary));
       throw signal.reason;
     }
-    output.result(summary, () => []);
+    output.result(summary);
     for (const path of summary.missingOutputs) output.note(`! the expected output ${path} is missing`);
-    for (const left of summary.leftOut) output.note(`! not copied out of the sandbox: ${sanitizeText(left)}`);
-    if (summary.more.leftOut > 0)
-      output.note(`! not copied out of the sandbox: ${summary.more.leftOut} more files`);
-    for (const missed of summary.missed)
-      output.note(`! copied out of the sandbox only in part: ${sanitizeText(missed)}`);
-    if (summary.more.missed > 0)
-      output.note(`! copied out of the sandbox only in part: ${summary.more.missed} more files`);
+    for (const [what, paths, more] of [
+      ["not copied out of the sandbox", summary.leftOut, summary.more.leftOut],
+      ["copied out of the sandbox only in part", summary.missed, summary.more.missed],
+    ] as const) {
+      for (const path of paths) output.note(`! ${what}: ${sanitizeText(path)}`);
+      if (more > 0) output.note(`! ${what}: ${more} more files`);
+    }
     output.note(summaryLine(record, summary));
     if (summary.outputFiles.length > 0) output.note(`outputs: .aimi/sandboxes/${record.id}/outputs/`);
-    if (failure !== null && failure !== undefined) {
+    if (failure != null) {
       // If the program itself failed, its exit code says more than swarm's error.
       const ownCode = summary.exitCode === 0 ? null : summary.exitCode;
       if (output.json && failure instanceof SwarmError) {
@@ -105,18 +104,16 @@ export const sandboxExecCommand: CommandHandler = async ({ project, output, sign
   withPassThroughExitCodes(output, async () => {
     const command = variadicArgumentAt(args, 0);
     if (command.length === 0)
-      throw new SwarmError("USAGE", {
-        message: "swarm sandbox exec needs a command, for example `swarm sandbox exec ls -la`",
-      });
+      throw usageError("swarm sandbox exec needs a command, for example `swarm sandbox exec ls -la`");
     const request = {
       command,
-      sandbox: textOf(options, "sandbox"),
+      sandbox: textOption(options, "sandbox"),
       onOutput: (chunk: Parameters<Output["stream"]>[0]) => output.stream(chunk),
     };
     const { exitCode, stdout, stderr, durationMs } = options["interactive"]
       ? await output.withInput((input) => execInSandbox(project, { ...request, input }, signal))
       : await execInSandbox(project, request, signal);
-    if (output.json) output.result({ exitCode, stdout, stderr, durationMs }, () => []);
+    output.result({ exitCode, stdout, stderr, durationMs });
     return exitCode;
   });
 
@@ -127,7 +124,6 @@ export const sandboxCpCommand: CommandHandler = async ({ project, output, signal
     signal,
   );
   output.result(copied, () => [`${copied.from} → ${copied.to}`]);
-  return exitCodes.done;
 };
 
 export const sandboxLogsCommand: CommandHandler = async ({ project, output, signal }, args, options) => {
@@ -135,7 +131,6 @@ export const sandboxLogsCommand: CommandHandler = async ({ project, output, sign
   const request = { sandbox: nameAt(args), follow: options["follow"] === true };
   for await (const chunk of readSandboxLogs(project, request, signal))
     if (!wanted || options[chunk.stream]) await output.stream(chunk);
-  return exitCodes.done;
 };
 
 export const sandboxLsCommand: CommandHandler = async ({ project, output }, _args, options) => {
@@ -148,15 +143,20 @@ export const sandboxLsCommand: CommandHandler = async ({ project, output }, _arg
       : alignTable([
           ["ID", "NAME", "STATUS", "TASK", "EXIT", "TOOK", "IMAGE", "ISOLATION", "REASON"],
           ...shown.map((record) => [
-            ...[record.id, record.sandbox, record.status, record.task ?? "-", String(record.exitCode ?? "-")],
+            record.id,
+            record.sandbox,
+            record.status,
+            record.task ?? "-",
+            String(record.exitCode ?? "-"),
             record.duration === null ? "-" : formatDuration(record.duration),
-            ...[record.image, record.isolation.level, record.reason?.message ?? ""],
+            record.image,
+            record.isolation.level,
+            record.reason?.message ?? "",
           ]),
         ]),
   );
   if (shown.length === 0) output.note("This folder has no sandboxes.");
   output.next(suggestNextSandboxCommand(shown));
-  return exitCodes.done;
 };
 
 export const sandboxStatsCommand: CommandHandler = async ({ project, output, signal }, args) => {
@@ -170,7 +170,6 @@ export const sandboxStatsCommand: CommandHandler = async ({ project, output, sig
       ["network", `${formatBytes(measured.networkInBytes)} in, ${formatBytes(measured.networkOutBytes)} out`],
     ]),
   );
-  return exitCodes.done;
 };
 
 export const sandboxDestroyCommand: CommandHandler = async ({ project, output }, args, { all, purge }) => {
@@ -179,16 +178,10 @@ export const sandboxDestroyCommand: CommandHandler = async ({ project, output },
   );
   output.result(destroyed, () => destroyed.map(({ id }) => `sandbox ${id} destroyed`));
   if (destroyed.length === 0) output.note("This folder has no sandboxes.");
-  return exitCodes.done;
 };
 
-function nameAt(args: Parameters<CommandHandler>[1]): string | null {
+function nameAt(args: CommandArguments): string | null {
   return args[0] === undefined ? null : argumentAt(args, 0);
-}
-
-function textOf(options: CommandOptions, name: string): string | null {
-  const value = options[name];
-  return typeof value === "string" ? value : null;
 }
 
 function summaryLine({ id }: SandboxRecord, { status, exitCode, durationMs }: SandboxSummary): string {

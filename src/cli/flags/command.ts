@@ -1,10 +1,8 @@
 import type { Project } from "../../project/project.ts";
-import type { SettingsFile } from "../../settings/rules/settings.ts";
 import type { Output } from "../render/output.ts";
 
-/** The headings of the command groups in swarm's help, in the order of the help. */
-export const commandGroups = ["START", "WATCH", "REVIEW", "STEER", "UPKEEP", "SANDBOX", "OTHER"] as const;
-export type CommandGroup = (typeof commandGroups)[number];
+/** A heading of a group of commands in swarm's help. */
+export type CommandGroup = "START" | "WATCH" | "REVIEW" | "STEER" | "UPKEEP" | "SANDBOX" | "OTHER";
 
 /** What a command receives when it runs: the project that it works on, its output and its arguments. */
 export interface CommandContext {
@@ -58,23 +56,30 @@ export interface Command {
    * Whether all arguments after the first belong to another program, so that swarm parses no flags in them.
    */
   readonly forwardsArguments?: boolean;
-  /** Whether the user may give `--agent` and then, after `--`, the program that acts as the agent. */
-  readonly takesProgram?: boolean;
   /** Loads the module with the command's handler. Called only when the command runs. */
   readonly load?: () => Promise<CommandHandler>;
-  /** Converts the command's flags into the settings that they override. */
-  readonly settings?: (options: CommandOptions, program: readonly string[]) => SettingsFile;
 }
 
 /**
- * Runs a command and resolves with swarm's exit code. If the command runs a program in a sandbox, this is the
- * program's exit code.
+ * Runs a command and resolves with swarm's exit code; with nothing for `exitCodes.done`. If the command runs a
+ * program in a sandbox, this is the program's exit code.
  */
 export type CommandHandler = (
   context: CommandContext,
   args: CommandArguments,
   options: CommandOptions,
-) => Promise<number>;
+) => Promise<number | undefined>;
+
+/**
+ * Returns a function that imports a command's module and returns the handler that the module exports under a
+ * name.
+ */
+export function lazy<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, CommandHandler>>>,
+  name: Name,
+): () => Promise<CommandHandler> {
+  return async () => (await load())[name];
+}
 
 /**
  * Returns the positional argument at an index. commander has already refused a command line without a
@@ -82,6 +87,12 @@ export type CommandHandler = (
  */
 export function argumentAt(args: CommandArguments, index: number): string {
   return String(args[index] ?? "");
+}
+
+/** Returns the value of a flag that takes a text; null if the user did not give the flag. */
+export function textOption(options: CommandOptions, name: string): string | null {
+  const value = options[name];
+  return typeof value === "string" ? value : null;
 }
 
 /** Returns the positional argument at an index as an array, because the user may give it several times. */

@@ -1,16 +1,19 @@
 import { egressPresets } from "../../egress/allow-list.ts";
 import { modelEndpointSyntax, packageRegistrySyntax } from "../../egress/parse-endpoint.ts";
-import { SwarmError } from "../../errors/errors.ts";
+import { usageError } from "../../errors/errors.ts";
 import type { SettingsFile } from "../../settings/rules/settings.ts";
 import { parseNumberOrText } from "../../settings/rules/settings-environment.ts";
 import type { CommandOptions, Flag } from "./command.ts";
 
+/** After a command with this flag, the user may give the program that acts as the agent, after `--`. */
+export const agentFlag: Flag = [
+  "--agent <kind>",
+  "the coding agent of tasks that name no agent: claude, acp, command or script; the agent's program follows after --",
+];
+
 /** Flags that override the settings of workers in one command. */
 export const settingFlags: readonly Flag[] = [
-  [
-    "--agent <kind>",
-    "the coding agent of tasks that name no agent: claude, acp, command or script; the agent's program follows after --",
-  ],
+  agentFlag,
   [
     "--parallel <n>",
     "the maximum number of parallel workers; auto: as many as the engine's host has memory and CPUs for",
@@ -70,32 +73,38 @@ export const deprecatedStartFlags: readonly Flag[] = [
   ["--max <n>", "--parallel", "old"],
 ];
 
-/** The flags whose name differs from their setting's name. Each key is the JSON pointer of a setting. */
-const flagByPointer: Readonly<Record<string, string>> = {
-  "/budgetUsd": "--worker-budget-usd",
-  "/budgetTokens": "--worker-budget-tokens",
-  "/swarmBudgetUsd": "--budget-usd",
-  "/swarmBudgetTokens": "--budget-tokens",
-  "/swarmBudgetTime": "--budget-time",
-  "/modelEndpoints": "--model-endpoint",
-  "/registries": "--registry",
+/** The flags whose name differs from their setting's name, by the setting's name. */
+const flagByName: Readonly<Record<string, string>> = {
+  budgetUsd: "--worker-budget-usd",
+  budgetTokens: "--worker-budget-tokens",
+  swarmBudgetUsd: "--budget-usd",
+  swarmBudgetTokens: "--budget-tokens",
+  swarmBudgetTime: "--budget-time",
+  modelEndpoints: "--model-endpoint",
+  registries: "--registry",
 };
 
 /** Returns the flag with which the user sets the setting at the given JSON pointer. */
 export function flagForSetting(pointer: string): string {
-  const [, group = ""] = pointer.split("/");
-  if (group === "agentCommand") return "the agent's program after --";
-  if (group === "credentials") return `--credential ${pointer.split("/").at(-1)}`;
-  return flagByPointer[`/${group}`] ?? `--${group}`;
+  const [, name = ""] = pointer.split("/");
+  if (name === "agentCommand") return "the agent's program after --";
+  if (name === "credentials") return `--credential ${pointer.split("/").at(-1)}`;
+  return flagByName[name] ?? `--${name}`;
 }
 
 /** Converts a command's flags, and the agent's program from the command line, into settings. */
 export function settingsFromFlags(options: CommandOptions, program: readonly string[]): SettingsFile {
   const { agent, parallel, max, isolation, network, engine, allow, escalate } = options;
   if (program.length > 0 && agent === "claude")
-    throw new SwarmError("USAGE", { message: "with --agent claude, no program may follow after --" });
+    throw usageError("with --agent claude, no program may follow after --");
   const flags: Record<string, unknown> = {
-    ...{ agent, isolation, network, engine, allow, escalate, parallel: toCount(parallel ?? max) },
+    agent,
+    isolation,
+    network,
+    engine,
+    allow,
+    escalate,
+    parallel: toCount(parallel ?? max),
     agentCommand: program.length > 0 ? program : undefined,
     budgetUsd: toAmount(options["workerBudgetUsd"]),
     budgetTokens: toAmount(options["workerBudgetTokens"]),

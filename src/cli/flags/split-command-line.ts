@@ -1,4 +1,5 @@
 import type { Command } from "./command.ts";
+import { agentFlag } from "./setting-flags.ts";
 
 /**
  * The command line in two parts: swarm's own arguments, and the program that acts as the agent, with its
@@ -24,5 +25,5 @@ export function splitCommandLine(words: readonly string[], commands: readonly Co
 function takesProgram([first, ...rest]: readonly string[], commands: readonly Command[]): boolean {
   const command = commands.find(({ name }) => name.split(" ")[0] === first);
   if (!command) return false;
-  return command.takesProgram === true || takesProgram(rest, command.commands ?? []);
+  return command.options?.includes(agentFlag) || takesProgram(rest, command.commands ?? []);
 }

@@ -1,17 +1,19 @@
-import type { Command } from "./command.ts";
-import { engineFlag, settingsFromFlags } from "./setting-flags.ts";
+import { type Command, lazy } from "./command.ts";
+import { engineFlag } from "./setting-flags.ts";
+
+const stateModule = () => import("../commands/upkeep/state.ts");
 
 export const stateCommands: readonly Command[] = [
   {
     name: "init",
     description: "create the state file of a new swarm in this worktree",
     options: [["--force", "archive the existing state and start with an empty one"]],
-    load: async () => (await import("../commands/state.ts")).stateInitCommand,
+    load: lazy(stateModule, "stateInitCommand"),
   },
   {
     name: "add <containerId> <name> <taskFile> <branch>",
     description: "add the record of a pending container; containerId is `-` until the container is created",
-    load: async () => (await import("../commands/state.ts")).stateAddCommand,
+    load: lazy(stateModule, "stateAddCommand"),
   },
   {
     name: "update <name>",
@@ -29,34 +31,33 @@ export const stateCommands: readonly Command[] = [
       ["--acp-pid <pid>", "the id of the process that is attached to the container, or null"],
       ["--container-id <id>", "the engine's id of the container"],
     ],
-    load: async () => (await import("../commands/state.ts")).stateUpdateCommand,
+    load: lazy(stateModule, "stateUpdateCommand"),
   },
   {
     name: "remove <name>",
     description: "remove a container's record",
-    load: async () => (await import("../commands/state.ts")).stateRemoveCommand,
+    load: lazy(stateModule, "stateRemoveCommand"),
   },
   {
     name: "status",
     description: "print the state as JSON",
-    load: async () => (await import("../commands/state.ts")).stateStatusCommand,
+    load: lazy(stateModule, "stateStatusCommand"),
   },
   {
     name: "list",
     description: "print each container's name and status",
-    load: async () => (await import("../commands/state.ts")).stateListCommand,
+    load: lazy(stateModule, "stateListCommand"),
   },
   {
     name: "cleanup",
     description: "remove the records of containers that have ended",
-    load: async () => (await import("../commands/state.ts")).stateCleanupCommand,
+    load: lazy(stateModule, "stateCleanupCommand"),
   },
   {
     name: "check",
     description: "compare the state with the engine and list the differences",
     options: [engineFlag],
-    settings: settingsFromFlags,
-    load: async () => (await import("../commands/state.ts")).stateCheckCommand,
+    load: lazy(stateModule, "stateCheckCommand"),
   },
   {
     name: "repair",
@@ -66,7 +67,6 @@ export const stateCommands: readonly Command[] = [
       ["--copied", "this folder is a copy of the project and needs its own identity"],
       engineFlag,
     ],
-    settings: settingsFromFlags,
-    load: async () => (await import("../commands/state.ts")).stateRepairCommand,
+    load: lazy(stateModule, "stateRepairCommand"),
   },
 ];

@@ -1,14 +1,8 @@
 import { describeGatewayTransport } from "../../agents/agent-access-report.ts";
-import type { DeniedRequest } from "../../contract/swarm-state.ts";
 import { describeDeniedRequest } from "../../egress/describe-denied-request.ts";
 import { formatDuration } from "../../text/duration-and-size.ts";
 import { formatCount } from "../../text/format-count.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
-
-interface EventFacts {
-  readonly event: string;
-  readonly [fact: string]: unknown;
-}
 
 type Facts = Readonly<Record<string, unknown>>;
 
@@ -18,7 +12,7 @@ const maxLength = 1_000;
  * Describes an event that the swarm's owner logged, with its reason. Omits malformed fields, because another
  * program may have changed the log file.
  */
-export function describeEventFacts({ event, ...facts }: EventFacts): string {
+export function describeEventFacts({ event, ...facts }: Facts & { readonly event: string }): string {
   const say = wordsByEvent.get(event);
   const words = say ? say(facts) : [event, ...Object.entries(facts).flatMap(otherFact)].join(", ");
   return sanitizeText(words, maxLength);
@@ -26,61 +20,65 @@ export function describeEventFacts({ event, ...facts }: EventFacts): string {
 
 const wordsByEvent: ReadonlyMap<string, (facts: Facts) => string> = new Map(
   Object.entries({
-    begun: (facts) => {
-      const parallel = numberOf(facts["parallel"]);
-      const atOnce = parallel === null ? "" : `, at most ${parallel} in parallel`;
-      return `swarm ${textOf(facts["swarmId"])} started with ${workersIn(facts["workers"])}${atOnce}`;
+    begun({ swarmId, workers, parallel }) {
+      const atOnce = numberOf(parallel);
+      const limit = atOnce === null ? "" : `, at most ${atOnce} in parallel`;
+      return `swarm ${textOf(swarmId)} started with ${workersIn(workers)}${limit}`;
     },
-    waiting: (facts) => `waits${because(facts)}`,
+    waiting: withReason("waits"),
     started: () => "started",
-    created: (facts) => `created${partOf(", container ", textOf(facts["containerId"]).slice(0, 12))}`,
+    created: ({ containerId }) => `created${partOf(", container ", textOf(containerId).slice(0, 12))}`,
     line: (facts) => `connection to the worker ${textOf(facts["status"])}${because(facts)}`,
-    collected: (facts) =>
-      `collected ${textOf(facts["commit"]).slice(0, 10)}${partOf(" at ", textOf(facts["ref"]))}`,
+    collected: ({ commit, ref }) => `collected ${textOf(commit).slice(0, 10)}${partOf(" at ", textOf(ref))}`,
     refused: (facts) => `refused${partOf(" for ", textOf(facts["ref"]))}${reasonIn(facts)}`,
-    published: (facts) => publishedWords(facts),
-    sensitive: (facts) => `changed files that need review: ${listOf(facts["paths"], pathWords)}`,
+    published: publishedWords,
+    sensitive: ({ paths }) => `changed files that need review: ${listOf(paths, pathWords)}`,
     ended: (facts) => `${textOf(facts["status"])}${reasonIn(facts)}`,
-    proved: (facts) =>
-      `proof: ${textOf(facts["verdict"]).replace("-", " ")}${partOf(": ", textOf(facts["why"]))}${weakenedIn(facts)}`,
+    proved: ({ verdict, why, weakenedTests }) =>
+      `proof: ${textOf(verdict).replace("-", " ")}${partOf(": ", textOf(why))}${weakenedIn(weakenedTests)}`,
     skipped: (facts) => `skipped${reasonIn(facts)}`,
     restarted: (facts) => `starts again${waitIn(facts)}${because(facts)}`,
     retried: (facts) =>
       `is retried, attempt ${numberOf(facts["attempt"]) ?? "?"}${waitIn(facts)}${because(facts)}`,
-    "given up": (facts) => `is not retried${because(facts)}`,
-    paused: (facts) => `paused${because(facts)}`,
-    unpaused: (facts) => `unpaused${because(facts)}`,
-    stopping: (facts) => `stopping${because(facts)}`,
-    wish: (facts) =>
-      `command to ${textOf(facts["wish"])}${facts["reason"] ? `, refused${reasonIn(facts)}` : ""}`,
-    appended: (facts) => `added to the running swarm${because(facts)}`,
+    "given up": withReason("is not retried"),
+    paused: withReason("paused"),
+    unpaused: withReason("unpaused"),
+    stopping: withReason("stopping"),
+    wish: ({ wish, reason }) =>
+      `command to ${textOf(wish)}${reason ? `, refused${reasonIn({ reason })}` : ""}`,
+    appended: withReason("added to the running swarm"),
     kept: () => "the worker's container was stopped; swarm keeps the container and its files",
-    removing: (facts) => `the worker's container is being removed${because(facts)}`,
+    removing: withReason("the worker's container is being removed"),
     removed: () => "the worker's container was removed",
-    gateway: (facts) => gatewayWords(facts),
-    called: (facts) =>
-      `called ${textOf(facts["model"]) || textOf(facts["endpoint"])}: ${numberOf(facts["status"]) || "no answer"}${spentWords(facts)}`,
-    reached: (facts) => `reached ${placeOf(facts)}${partOf("", textOf(facts["path"]))}`,
-    denied: (facts) => describeDeniedRequest(deniedIn(facts)),
-    limited: (facts) =>
-      `the model endpoint ${textOf(facts["endpoint"])} accepts no calls until ${textOf(facts["until"])}`,
-    budget: (facts) => budgetWords(facts),
+    gateway: gatewayWords,
+    called: ({ model, endpoint, status, ...spent }) =>
+      `called ${textOf(model) || textOf(endpoint)}: ${numberOf(status) || "no answer"}${spentWords(spent)}`,
+    reached: ({ host, port, path }) => `reached ${textOf(host)}:${numberOf(port) ?? "?"}${textOf(path)}`,
+    denied: ({ what, why, times }) =>
+      describeDeniedRequest({ what: textOf(what), why: textOf(why), times: numberOf(times) ?? 1 }),
+    limited: ({ endpoint, until }) =>
+      `the model endpoint ${textOf(endpoint)} accepts no calls until ${textOf(until)}`,
+    budget: budgetWords,
     finished: (facts) => `swarm finished${partOf(": ", countsIn(facts))}`,
-    lost: (facts) =>
-      `${formatCount(numberOf(facts["events"]) ?? 0, "event")} could not be written to the event log`,
+    lost: ({ events }) =>
+      `${formatCount(numberOf(events) ?? 0, "event")} could not be written to the event log`,
   } satisfies Record<string, (facts: Facts) => string>),
 );
 
-function weakenedIn(facts: Facts): string {
-  const count = numberOf(facts["weakenedTests"]) ?? 0;
+/** Returns a function that describes an event with the given words and the event's reason. */
+function withReason(words: string): (facts: Facts) => string {
+  return (facts) => words + because(facts);
+}
+
+function weakenedIn(weakenedTests: unknown): string {
+  const count = numberOf(weakenedTests) ?? 0;
   return count === 0 ? "" : `; the result deletes or skips ${formatCount(count, "test")}`;
 }
 
-function publishedWords(facts: Facts): string {
-  if (facts["kind"] === "refused")
-    return `the work got no branch: ${listOf(facts["obstacles"], obstacleWords)}`;
-  const aside = facts["aside"] ? `, not on ${obstacleWords(facts["aside"])}` : "";
-  return `published ${textOf(facts["ref"]).replace("refs/heads/", "")}${partOf(", ", textOf(facts["how"]))}${aside}`;
+function publishedWords({ kind, obstacles, aside, ref, how }: Facts): string {
+  if (kind === "refused") return `the work got no branch: ${listOf(obstacles, obstacleWords)}`;
+  const other = aside ? `, not on ${obstacleWords(aside)}` : "";
+  return `published ${textOf(ref).replace("refs/heads/", "")}${partOf(", ", textOf(how))}${other}`;
 }
 
 function obstacleWords(value: unknown): string {
@@ -94,13 +92,14 @@ function pathWords(value: unknown): string {
 }
 
 function gatewayWords(facts: Facts): string {
-  switch (facts["status"]) {
+  const { status, road } = facts;
+  switch (status) {
     case "ready":
-      return `gateway ready: ${describeGatewayTransport(facts["road"] === "socket" ? "socket" : "network")}`;
+      return `gateway ready: ${describeGatewayTransport(road === "socket" ? road : "network")}`;
     case "lost":
       return `gateway lost${because(facts)}; the owner reconnects to the gateway or replaces it`;
     default:
-      return `gateway ${textOf(facts["status"])}`;
+      return `gateway ${textOf(status)}`;
   }
 }
 
@@ -111,24 +110,14 @@ function spentWords(facts: Facts): string {
   return `, ${most}${formatCount(tokens, "token")}${cost ? `, $${cost.toFixed(4)}` : ""}`;
 }
 
-function placeOf(facts: Facts): string {
-  return `${textOf(facts["host"])}:${numberOf(facts["port"]) ?? "?"}`;
-}
-
-function deniedIn(facts: Facts): DeniedRequest {
-  return { what: textOf(facts["what"]), why: textOf(facts["why"]), times: numberOf(facts["times"]) ?? 1 };
-}
-
-function budgetWords(facts: Facts): string {
-  const [limit, share] = [numberOf(facts["limit"]) ?? 0, numberOf(facts["share"])];
-  const amount = facts["of"] === "usd" ? `$${limit}` : formatCount(limit, "token");
+function budgetWords({ limit, share, of }: Facts): string {
+  const most = numberOf(limit) ?? 0;
+  const amount = of === "usd" ? `$${most}` : formatCount(most, "token");
   return share === 1 ? `budget of ${amount} used up` : `80 % of the budget of ${amount} is used`;
 }
 
 function workersIn(value: unknown): string {
-  return Array.isArray(value)
-    ? formatCount(value.length, "worker")
-    : formatCount(numberOf(value) ?? 0, "worker");
+  return formatCount(Array.isArray(value) ? value.length : (numberOf(value) ?? 0), "worker");
 }
 
 /**
@@ -137,10 +126,10 @@ function workersIn(value: unknown): string {
  */
 function countsIn(facts: Facts): string {
   return Object.entries(facts)
-    .flatMap(([name, value]): [string, unknown][] =>
+    .flatMap(([name, value]) =>
       typeof value === "object" ? Object.entries(factsOf(value)) : [[name, value]],
     )
-    .flatMap(([name, value]) => (numberOf(value) ? [`${numberOf(value)} ${name}`] : []))
+    .flatMap(([name, value]) => (numberOf(value) ? `${value} ${name}` : []))
     .join(", ");
 }
 
@@ -148,8 +137,8 @@ function because(facts: Facts): string {
   return partOf(": ", textOf(facts["why"])) || reasonIn(facts);
 }
 
-function reasonIn(facts: Facts): string {
-  const { code, message } = factsOf(facts["reason"]);
+function reasonIn({ reason }: Facts): string {
+  const { code, message } = factsOf(reason);
   return typeof code === "string" ? `, ${code}: ${textOf(message)}` : "";
 }
 
@@ -159,8 +148,8 @@ function waitIn(facts: Facts): string {
 }
 
 function otherFact([name, value]: [string, unknown]): string[] {
-  if (name === "swarmId") return [];
-  return typeof value === "string" || typeof value === "number" ? [`${name} ${value}`] : [];
+  const isShown = name !== "swarmId" && (typeof value === "string" || typeof value === "number");
+  return isShown ? [`${name} ${value}`] : [];
 }
 
 function listOf(value: unknown, words: (item: unknown) => string): string {

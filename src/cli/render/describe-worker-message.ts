@@ -1,5 +1,5 @@
 import type { AdapterMessage } from "../../protocol/rules/protocol-messages.ts";
-import type { SwarmEvent } from "../../swarm/worker/swarm-owner-deps.ts";
+import type { SwarmEvent } from "../../swarm/worker/owner-services.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { describeEventFacts } from "./describe-event.ts";
 

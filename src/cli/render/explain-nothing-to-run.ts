@@ -1,6 +1,8 @@
 import type { SwarmPlan } from "../../tasks/rules/plan.ts";
 import { formatCount } from "../../text/format-count.ts";
 import { quoteForShell } from "../../text/quote-for-shell.ts";
+import { sanitizeText } from "../../text/sanitize-text.ts";
+import type { Output } from "./output.ts";
 
 type PlannedTask = Pick<SwarmPlan["tasks"][number], "file" | "why">;
 
@@ -25,4 +27,15 @@ export function explainNothingToRun(
     why: `all ${formatCount(tasks.length, "task file")} were already carried out with the same content`,
     next: `${again} carries out the task files again`,
   };
+}
+
+/** Prints that none of the tasks in a plan can run, why, and which command to run instead. */
+export function reportNothingToRun(
+  output: Pick<Output, "next" | "result">,
+  tasks: readonly PlannedTask[],
+  named: readonly string[],
+): void {
+  const { why, next } = explainNothingToRun(tasks, named);
+  output.result({ swarm: null }, () => [`Nothing to carry out: ${sanitizeText(why, 300)}.`]);
+  output.next(sanitizeText(next, 300));
 }

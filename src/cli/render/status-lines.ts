@@ -1,8 +1,8 @@
 import { describeGatewayTransport } from "../../agents/agent-access-report.ts";
 import type { SwarmStatusDocument } from "../../contract/status.ts";
 import { describeDeniedRequest } from "../../egress/describe-denied-request.ts";
-import type { ContainerRecord } from "../../state/rules/swarm-state.ts";
-import { areWorkersCompletedOrFailed, type SwarmStatus } from "../../state/rules/swarm-status.ts";
+import { type ContainerRecord, hasUnendedWorkers } from "../../state/rules/swarm-state.ts";
+import type { SwarmStatus } from "../../state/rules/swarm-status.ts";
 import { findWaitingReason } from "../../state/rules/waiting-reason.ts";
 import { formatDuration } from "../../text/duration-and-size.ts";
 import { formatCount } from "../../text/format-count.ts";
@@ -21,12 +21,21 @@ export interface StatusLinesInput {
 
 /** Makes the JSON document that `swarm status --json` prints. */
 export function statusDocument(status: SwarmStatus | null): SwarmStatusDocument {
-  const { swarm = null, reconciled = true, owner = null, orphans = [] } = status ?? {};
-  const corrections = (status?.corrections ?? []).map(({ container, from, action, applied }) => ({
-    ...{ container, applied, action: { ...action } },
-    from: { status: from.status, containerId: from.containerId, attempt: from.attempt },
-  }));
-  return { swarm: swarm && { ...swarm }, reconciled, corrections, orphans, owner };
+  const { swarm = null, reconciled = true, owner = null, orphans = [], corrections = [] } = status ?? {};
+  return {
+    swarm,
+    reconciled,
+    corrections: corrections.map(
+      ({ container, from: { status, containerId, attempt }, action, applied }) => ({
+        container,
+        applied,
+        action,
+        from: { status, containerId, attempt },
+      }),
+    ),
+    orphans,
+    owner,
+  };
 }
 
 /** Renders a swarm's status: first the swarm and its owner, then a line per worker, and then remarks. */
@@ -56,13 +65,18 @@ export function workerRowCells(
   const { status, branchName, storyProgress, reason } = record;
   const mayWait =
     status === "pending" || record.paused !== null || record.wish !== null || swarm.wish !== null;
-  const waits = mayWait
-    ? findWaitingReason(record, swarm, { dependsOn: dependsOn(record), isOwned: owner !== null, now })
-    : null;
-  const why = [waits ?? [], reason ? `${reason.code}: ${reason.message}` : []].flat().join("; ");
+  const waits =
+    mayWait &&
+    findWaitingReason(record, swarm, { dependsOn: dependsOn(record), isOwned: owner !== null, now });
+  const why = [waits || [], reason ? `${reason.code}: ${reason.message}` : []].flat().join("; ");
   return [
-    ...[status, workerSlug(record), branchName, `${storyProgress.completed}/${storyProgress.total}`],
-    ...[timeOf(record, now), usageOf(record), sanitizeText(why, 200)],
+    status,
+    workerSlug(record),
+    branchName,
+    `${storyProgress.completed}/${storyProgress.total}`,
+    timeOf(record, now),
+    usageOf(record),
+    sanitizeText(why, 200),
   ];
 }
 
@@ -72,7 +86,7 @@ export function workerRowCells(
  */
 export function ownerLines({ swarm, owner }: SwarmStatus): string[] {
   if (owner !== null) return [sanitizeText(`owner: ${describeHolder(owner)}`)];
-  return areWorkersCompletedOrFailed(swarm) ? [] : ["no process is running this swarm"];
+  return hasUnendedWorkers(swarm) ? ["no process is running this swarm"] : [];
 }
 
 /**
@@ -108,11 +122,9 @@ export function suggestNextCommand(status: SwarmStatus | null): string {
     return "`swarm plan` shows which task files can run, `swarm init` writes an example, `swarm help` lists all commands";
   const { swarm, reconciled, owner, orphans } = status;
   if (!reconciled) return "`swarm doctor` checks the container engine";
-  if (owner !== null && !areWorkersCompletedOrFailed(swarm))
-    return "`swarm wait` waits until the swarm has ended";
+  if (owner !== null && hasUnendedWorkers(swarm)) return "`swarm wait` waits until the swarm has ended";
   if (swarm.containers.length === 0) return "`swarm start --all` carries out the task files";
-  if (!areWorkersCompletedOrFailed(swarm) || needsResume(status))
-    return "`swarm resume` continues this swarm";
+  if (hasUnendedWorkers(swarm) || needsResume(status)) return "`swarm resume` continues this swarm";
   if (orphans.length > 0)
     return "`swarm cleanup --dry-run` shows which containers and volumes are left on the engine";
   return "`swarm summary` shows the results";
@@ -130,8 +142,13 @@ function timeOf({ startedAt, finishedAt }: ContainerRecord, now: Date): string {
 }
 
 function usageOf({ usage }: ContainerRecord): string {
+  const cost = usage?.costUsd ?? null;
+  return cost === null ? tokensOf(usage) : `${tokensOf(usage)}, $${cost.toFixed(2)}`;
+}
+
+/** Renders how many tokens a worker's agent has used. */
+export function tokensOf(usage: ContainerRecord["usage"]): string {
   if (usage === null) return "-";
-  const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
-  const tokens = `${tokensIn + cacheRead + cacheWrite} in, ${tokensOut} out`;
-  return costUsd === null ? tokens : `${tokens}, $${costUsd.toFixed(2)}`;
+  const { tokensIn, cacheRead, cacheWrite, tokensOut } = usage;
+  return `${tokensIn + cacheRead + cacheWrite} in, ${tokensOut} out`;
 }

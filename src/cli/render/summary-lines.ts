@@ -44,24 +44,24 @@ function workerLines(worker: WorkerSummary): string[] {
   return [
     sanitizeText(`${status}  ${worker.worker}${attempt > 1 ? ` (attempt ${attempt})` : ""}`),
     ...indented([
-      ...(title === null ? [] : [title]),
-      ...(reason === null ? [] : [`${reason.code}: ${reason.message}`]),
+      title ?? "",
+      reason === null ? "" : `${reason.code}: ${reason.message}`,
       facts.filter((fact) => fact !== "").join(", "),
       describeProof(worker),
+      ...worker.earlier.map(describeEarlierAttempt),
+      ...worker.denied.map((words) => `the worker ${words}`),
     ]),
-    ...indented(worker.earlier.map(describeEarlierAttempt)),
-    ...indented(worker.denied.map((words) => `the worker ${words}`)),
     ...stories.flatMap(storyLines),
-    ...indented(
-      (changes?.commits ?? [])
+    ...indented([
+      ...(changes?.commits ?? [])
         .slice(-maxCommits)
         .map(({ id, subject, author }) => `commit ${id.slice(0, 10)} ${subject} (${author})`),
-    ),
-    ...indented(sensitive.paths.map(({ path, why }) => `review ${path} (${why.replaceAll("-", " ")})`)),
-    ...indented(sensitive.isCut ? ["more changed files need review: `swarm diff` shows them"] : []),
-    ...indented(describeDeletedFiles(worker)),
-    ...indented(describeWeakenedTests(worker)),
-    ...indented(next.map((command) => `next: ${command}`)),
+      ...sensitive.paths.map(({ path, why }) => `review ${path} (${why.replaceAll("-", " ")})`),
+      sensitive.isCut ? "more changed files need review: `swarm diff` shows them" : "",
+      ...describeDeletedFiles(worker),
+      ...describeWeakenedTests(worker),
+      ...next.map((command) => `next: ${command}`),
+    ]),
   ];
 }
 
@@ -73,15 +73,15 @@ function storyLines(story: StorySummary): string[] {
     ...indented([
       [
         `${status.replace("_", " ")}  ${id}`,
-        ...(title === null ? [] : [` ${title}`]),
-        ...(facts.length === 0 ? [] : [` (${facts.join(", ")})`]),
-        ...(words === "" ? [] : [`: ${words}`]),
+        title === null ? "" : ` ${title}`,
+        facts.length === 0 ? "" : ` (${facts.join(", ")})`,
+        words === "" ? "" : `: ${words}`,
       ].join(""),
     ]),
     ...indented(
       [
         ...checks.flatMap(checkLines),
-        ...(unfinished === null ? [] : [`unfinished changes of the failed story: ${unfinished}`]),
+        unfinished === null ? "" : `unfinished changes of the failed story: ${unfinished}`,
       ],
       4,
     ),

@@ -1,9 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  areWorkersCompletedOrFailed,
-  currentRecordCorrections,
-  type SwarmStatus,
-} from "../../state/rules/swarm-status.ts";
+import { hasUnendedWorkers } from "../../state/rules/swarm-state.ts";
+import { currentRecordCorrections, type SwarmStatus } from "../../state/rules/swarm-status.ts";
 import type { RecordedStatus } from "../../swarm/read-swarm-status.ts";
 import { truncateToWidth } from "../board/text-width.ts";
 import type { CommandContext } from "../flags/command.ts";
@@ -44,13 +41,13 @@ export async function watchStatus(
   swarm: WatchedSwarm,
 ): Promise<Watched> {
   const { dependsOn } = swarm;
-  const live = await output.live();
+  const live = output.live();
   if (!live) return watch(swarm, printer(output, dependsOn), signal);
   let last: Watched = null;
   try {
     last = await watch(swarm, drawer(live, dependsOn), signal);
   } finally {
-    await live.end();
+    live.end();
   }
   const final = last;
   if (final) output.result(statusDocument(final), () => statusLines(final, { now: new Date(), dependsOn }));
@@ -65,11 +62,7 @@ async function watch(swarm: WatchedSwarm, show: Show, signal: AbortSignal): Prom
     let reconciledAt = performance.now();
     for (;;) {
       show(status);
-      if (
-        status === null ||
-        signal.aborted ||
-        (areWorkersCompletedOrFailed(status.swarm) && status.owner === null)
-      )
+      if (status === null || signal.aborted || (!hasUnendedWorkers(status.swarm) && status.owner === null))
         return status;
       const hasChanged = await changes.within(tickMs);
       if (signal.aborted) return status;
@@ -149,10 +142,14 @@ function printer(output: Output, dependsOn: StatusLinesInput["dependsOn"]): Show
     // Times and tokens change constantly, so they alone do not make a line count as changed.
     const entries: [key: string, content: string, line: string][] = [
       ...rows.map(([word, slug = "", , stories, , , why], at): [string, string, string] => [
-        ...([slug, `${word} ${stories} ${why}`, lines[at] ?? ""] as const),
+        slug,
+        `${word} ${stories} ${why}`,
+        lines[at] ?? "",
       ]),
       ...[...ownerLines(status), ...remarkLines(status)].map((line): [string, string, string] => [
-        ...([line, "", line] as const),
+        line,
+        "",
+        line,
       ]),
     ];
     const isFirst = shownByKey.size === 0;

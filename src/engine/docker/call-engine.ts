@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { SwarmError } from "../../errors/errors.ts";
-import { abortSignalOption } from "./dockerode-client.ts";
+import type { ContainerPauseLock } from "../../machine/locks/pause-lock.ts";
+import { engineFailed } from "../engine-failed.ts";
 import { type EngineCallDescription, translateEngineFailure } from "./translate-failure.ts";
 
 /** Time limits for engine calls, in milliseconds. */
@@ -35,19 +36,27 @@ export interface TimedEngineCallDescription extends EngineCallDescription {
   readonly isForFrozen?: boolean;
 }
 
+/** The option with which dockerode's methods accept an abort signal. */
+export interface AbortOption {
+  readonly abortSignal: AbortSignal;
+}
+
 /**
  * Calls the engine through dockerode, and converts the engine's errors into swarm's errors. If the engine
  * does not answer in time, aborts the signal that was passed to `call`.
  */
 export type EngineCaller = <Result>(
   meaning: TimedEngineCallDescription,
-  call: (signal: AbortSignal) => Promise<Result>,
+  call: (ending: AbortOption) => Promise<Result>,
 ) => Promise<Result>;
 
-export type KillStartingPrograms = (
-  containerId: string,
-  options: { readonly onlyFrozen: boolean },
-) => Promise<number>;
+/** The connection to an engine, which the operations on its containers, images and networks share. */
+export interface EngineConnection {
+  readonly docker: Docker;
+  readonly endpoint: string;
+  readonly call: EngineCaller;
+  readonly gate: ContainerPauseLock;
+}
 
 export interface EngineCallerDeps {
   readonly docker: Docker;
@@ -57,7 +66,10 @@ export interface EngineCallerDeps {
    * container. With `onlyFrozen`, spares a process whose program is not frozen by the kernel. Returns the
    * number of killed processes, or 0 if the engine runs on another machine or as another user.
    */
-  readonly killStartingPrograms: KillStartingPrograms;
+  readonly killStartingPrograms: (
+    containerId: string,
+    options: { readonly onlyFrozen: boolean },
+  ) => Promise<number>;
 }
 
 export function createEngineCaller(deps: EngineCallerDeps): EngineCaller {
@@ -74,7 +86,7 @@ export function createEngineCaller(deps: EngineCallerDeps): EngineCaller {
       },
     );
     try {
-      return await Promise.race([call(signal), rejectedBy(signal, done.signal)]);
+      return await Promise.race([call({ abortSignal: signal }), rejectedBy(signal, done.signal)]);
     } catch (error) {
       throw translateEngineFailure(deps.endpoint, { ...meaning, signal }, error);
     } finally {
@@ -98,33 +110,28 @@ async function watch(
     const found = await findContainer(deps, container);
     // A program that starts during a freeze keeps the container frozen. When that program has ended, the
     // engine itself unfreezes the container. The engine may not have recorded yet that it froze the container.
-    if (found !== null) await deps.killStartingPrograms(found.Id, { onlyFrozen: found.State !== "paused" });
+    if (found) await deps.killStartingPrograms(found.Id, { onlyFrozen: found.State !== "paused" });
   }
   if (container !== undefined && !isForFrozen) {
     const withinMs = Math.min(limits.container, maxMs);
     await reach(withinMs);
-    const frozen = await findPaused(deps, container);
-    if (frozen !== null) return new SwarmError("CONTAINER_STUCK", { id: frozen, operation, withinMs });
+    const found = await findContainer(deps, container);
+    if (found?.State === "paused")
+      return new SwarmError("CONTAINER_STUCK", { id: found.Id, operation, withinMs });
   }
   await reach(maxMs);
   const reason = `the engine did not answer within ${maxMs / 1000} s`;
   return (await listContainers(deps)) === null
     ? new SwarmError("ENGINE_UNREACHABLE", { tried: [`${deps.endpoint}: ${reason}`] })
-    : new SwarmError("ENGINE_FAILED", { operation, reason });
-}
-
-/** Returns the full ID of a container if the engine reports that container as paused, else null. */
-async function findPaused(deps: EngineCallerDeps, container: string): Promise<string | null> {
-  const found = await findContainer(deps, container);
-  return found?.State === "paused" ? found.Id : null;
+    : engineFailed(operation, reason);
 }
 
 async function findContainer(
   deps: EngineCallerDeps,
   container: string,
-): Promise<Docker.ContainerInfo | null> {
+): Promise<Docker.ContainerInfo | undefined> {
   const listed = await listContainers(deps);
-  return listed?.find(({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`)) ?? null;
+  return listed?.find(({ Id, Names }) => Id.startsWith(container) || Names.includes(`/${container}`));
 }
 
 /**
@@ -132,8 +139,8 @@ async function findContainer(
  * frozen container get no answer.
  */
 async function listContainers({ docker }: EngineCallerDeps): Promise<Docker.ContainerInfo[] | null> {
-  const ending = abortSignalOption(AbortSignal.timeout(limits.list));
-  return docker.listContainers({ all: true, ...ending }).catch(() => null);
+  const abortSignal = AbortSignal.timeout(limits.list);
+  return docker.listContainers({ all: true, abortSignal }).catch(() => null);
 }
 
 function rejectedBy(signal: AbortSignal, done: AbortSignal): Promise<never> {

@@ -4,18 +4,16 @@ export interface LimitedCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export type LimitedCall = <Result>(work: () => Promise<Result>, turn?: LimitedCallOptions) => Promise<Result>;
+
 /**
  * Creates a function that limits how many calls run concurrently. Further calls wait in a FIFO queue; calls
  * with `isPriority` go to the front.
  */
-export function createConcurrencyLimiter(
-  width: () => Promise<number>,
-): <Result>(work: () => Promise<Result>, turn?: LimitedCallOptions) => Promise<Result> {
+export function createConcurrencyLimiter(width: () => Promise<number>): LimitedCall {
   let running = 0;
-  const lanes: { readonly first: (() => void)[]; readonly others: (() => void)[] } = {
-    first: [],
-    others: [],
-  };
+  const first: (() => void)[] = [];
+  const others: (() => void)[] = [];
 
   const enter = async ({ isPriority = false, signal }: LimitedCallOptions): Promise<void> => {
     const limit = await width();
@@ -24,7 +22,7 @@ export function createConcurrencyLimiter(
       running += 1;
       return;
     }
-    const waiting = isPriority ? lanes.first : lanes.others;
+    const waiting = isPriority ? first : others;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const giveUp = (): void => {
       const index = waiting.indexOf(resolve);
@@ -44,7 +42,7 @@ export function createConcurrencyLimiter(
    * take the slot first.
    */
   const leave = (): void => {
-    const next = lanes.first.shift() ?? lanes.others.shift();
+    const next = first.shift() ?? others.shift();
     if (next) next();
     else running -= 1;
   };

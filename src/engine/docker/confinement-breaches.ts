@@ -19,7 +19,9 @@ interface Inspected {
   readonly NetworkSettings: { readonly Networks: Readonly<Record<string, unknown>> };
 }
 
-export interface ConfinementBreachOptions {
+export interface RequestedConfinement {
+  readonly spec: ContainerSpec;
+  /** Whether the engine's kernel can limit swap. */
   readonly limitsSwap?: boolean;
   /**
    * The seccomp profile that swarm requested for a new container. Null if the container existed already, or
@@ -41,87 +43,85 @@ const readOnly: readonly string[] = [
   "/proc/sysrq-trigger",
 ];
 
+/** A breach, or a value that stands for none. */
+type Finding = string | false | 0 | null | undefined;
+
 /**
  * Finds all settings that make a created container less confined than its spec. Such settings can come from
  * the engine's defaults, from plugins or from other clients.
  */
 export function findConfinementBreaches(
   { HostConfig: host, Config: config, Mounts, NetworkSettings }: Inspected,
-  spec: ContainerSpec,
-  { limitsSwap = true, profile = null }: ConfinementBreachOptions = {},
+  { spec, limitsSwap = true, profile = null }: RequestedConfinement,
 ): string[] {
-  const breaches: string[] = [];
-  const refuse = (isBreached: unknown, what: string): void => {
-    if (isBreached) breaches.push(what);
-  };
-  const has = (list: readonly unknown[] | null | undefined): boolean => (list?.length ?? 0) > 0;
-
-  refuse(has(host.Binds), `folders of the host are mounted: ${host.Binds?.join(", ")}`);
-  // A volume with driver options of its own can expose any folder of the host.
-  for (const { Type, Source, Target, VolumeOptions } of host.Mounts ?? []) {
-    const isOurs =
-      Type === "volume" && spec.volumes.some(({ name, path }) => Source === name && Target === path);
-    const driver = VolumeOptions?.DriverConfig;
-    refuse(
-      !isOurs || driver,
-      `a ${Type} that was not requested is mounted at ${Target}: ${Source || JSON.stringify(driver ?? {})}`,
-    );
-  }
-  for (const mount of Mounts) {
-    const isOurs = spec.volumes.some(({ name, path }) => mount.Name === name && mount.Destination === path);
-    const isAnonymous = mount.Type === "volume" && /^[0-9a-f]{64}$/.test(mount.Name ?? "");
-    // These mounts expose nothing of the host: a tmpfs is the container's own memory, and the engine creates
-    // an image's anonymous volume for this container alone.
-    const isHarmless = mount.Type === ("tmpfs" as string) || isAnonymous || isOurs;
-    refuse(!isHarmless, `${mount.Source || mount.Name} is mounted at ${mount.Destination}`);
-  }
-  for (const { name, path, readOnly } of spec.volumes) {
-    const mount = Mounts.find(({ Destination }) => Destination === path);
-    refuse(
-      readOnly && mount && mount.RW !== false,
-      `the volume ${name} is writable at ${path}, but swarm requested a read-only volume`,
-    );
-  }
-  const requested = spec.nameServer === undefined ? "" : spec.nameServer;
-  refuse(
-    (host.Dns ?? []).join(" ") !== requested,
-    `the container's DNS server is ${host.Dns?.join(", ") || "the engine's"}`,
-  );
-  refuse(has(host.VolumesFrom), "the container mounts another container's volumes");
-  refuse(host.NetworkMode !== networkMode(spec.network), `the container's network is ${host.NetworkMode}`);
   const networks = Object.keys(NetworkSettings.Networks).filter((name) => !mayHave(spec, name));
-  refuse(has(networks), `the container is connected to ${networks.join(", ")}`);
-  refuse(has(host.Links) || has(host.ExtraHosts), "the container is linked to other hosts");
-  refuse(
-    host.PublishAllPorts || Object.keys(host.PortBindings ?? {}).length > 0,
-    "the container publishes ports",
-  );
-  refuse(host.PidMode, `the container shares its PID namespace: ${host.PidMode}`);
-  refuse(host.IpcMode !== "private", `the container shares its IPC namespace: ${host.IpcMode}`);
-  refuse(host.UTSMode, `the container shares its host name: ${host.UTSMode}`);
-  refuse(host.UsernsMode, `the container's user namespace is ${host.UsernsMode}`);
-  refuse(host.CgroupParent, `the parent of the container's control group is ${host.CgroupParent}`);
-  refuse(host.Runtime !== spec.runtime, `the container's runtime is ${host.Runtime}`);
-  refuse(
-    has(host.Devices) || has(host.DeviceRequests) || has(host.DeviceCgroupRules),
-    "the container has access to devices of the host",
-  );
-  refuse(Object.keys(host.Sysctls ?? {}).length > 0, "the container changes kernel settings");
-  refuse(has(host.GroupAdd), `the container's user is in the groups ${host.GroupAdd?.join(", ")}`);
-  refuse(
-    host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0,
-    "the container's processes are protected from the kernel's OOM killer",
-  );
-  refuse(
-    host.RestartPolicy?.Name && host.RestartPolicy.Name !== "no",
-    "the engine would restart the container automatically",
-  );
-  refuse(host.AutoRemove, "the engine would remove the container automatically");
-  refuse(config.User !== spec.user, `the container runs as ${config.User || "root"}`);
-  refuse(spec.readOnlyRoot && !host.ReadonlyRootfs, "the container's root filesystem is writable");
-  breaches.push(...limitBreaches(host, spec, limitsSwap));
-  if (!spec.privileged) breaches.push(...confinementBreaches(host, spec, profile));
-  return breaches;
+  const found: Finding[] = [
+    host.Binds?.length && `folders of the host are mounted: ${host.Binds.join(", ")}`,
+    ...mountBreaches(host.Mounts ?? [], Mounts, spec),
+    (host.Dns ?? []).join(" ") !== (spec.nameServer ?? "") &&
+      `the container's DNS server is ${host.Dns?.join(", ") || "the engine's"}`,
+    hasAny(host.VolumesFrom) && "the container mounts another container's volumes",
+    host.NetworkMode !== networkMode(spec.network) && `the container's network is ${host.NetworkMode}`,
+    hasAny(networks) && `the container is connected to ${networks.join(", ")}`,
+    (hasAny(host.Links) || hasAny(host.ExtraHosts)) && "the container is linked to other hosts",
+    (host.PublishAllPorts || hasAny(Object.keys(host.PortBindings ?? {}))) && "the container publishes ports",
+    host.PidMode && `the container shares its PID namespace: ${host.PidMode}`,
+    host.IpcMode !== "private" && `the container shares its IPC namespace: ${host.IpcMode}`,
+    host.UTSMode && `the container shares its host name: ${host.UTSMode}`,
+    host.UsernsMode && `the container's user namespace is ${host.UsernsMode}`,
+    host.CgroupParent && `the parent of the container's control group is ${host.CgroupParent}`,
+    host.Runtime !== spec.runtime && `the container's runtime is ${host.Runtime}`,
+    [host.Devices, host.DeviceRequests, host.DeviceCgroupRules].some(hasAny) &&
+      "the container has access to devices of the host",
+    hasAny(Object.keys(host.Sysctls ?? {})) && "the container changes kernel settings",
+    host.GroupAdd?.length && `the container's user is in the groups ${host.GroupAdd.join(", ")}`,
+    (host.OomKillDisable || (host.OomScoreAdj ?? 0) < 0) &&
+      "the container's processes are protected from the kernel's OOM killer",
+    (host.RestartPolicy?.Name || "no") !== "no" && "the engine would restart the container automatically",
+    host.AutoRemove && "the engine would remove the container automatically",
+    config.User !== spec.user && `the container runs as ${config.User || "root"}`,
+    spec.readOnlyRoot && !host.ReadonlyRootfs && "the container's root filesystem is writable",
+    ...limitBreaches(host, spec, limitsSwap),
+    ...(spec.privileged ? [] : privilegeBreaches(host, spec, profile)),
+  ];
+  return found.flatMap((breach) => breach || []);
+}
+
+function hasAny(list: readonly unknown[] | null | undefined): boolean {
+  return (list?.length ?? 0) > 0;
+}
+
+function mountBreaches(
+  requested: NonNullable<Docker.HostConfig["Mounts"]>,
+  mounted: Inspected["Mounts"],
+  { volumes }: ContainerSpec,
+): Finding[] {
+  return [
+    ...requested.map(({ Type, Source, Target, VolumeOptions }) => {
+      const isOurs =
+        Type === "volume" && volumes.some(({ name, path }) => Source === name && Target === path);
+      // A volume with driver options of its own can expose any folder of the host.
+      const driver = VolumeOptions?.DriverConfig;
+      return (
+        (!isOurs || driver) &&
+        `a ${Type} that was not requested is mounted at ${Target}: ${Source || JSON.stringify(driver ?? {})}`
+      );
+    }),
+    ...mounted.map(({ Type, Name, Source, Destination }) => {
+      const isOurs = volumes.some(({ name, path }) => Name === name && Destination === path);
+      const isAnonymous = Type === "volume" && /^[0-9a-f]{64}$/.test(Name ?? "");
+      // These mounts expose nothing of the host: a tmpfs is the container's own memory, and the engine creates
+      // an image's anonymous volume for this container alone.
+      const isHarmless = Type === ("tmpfs" as string) || isAnonymous || isOurs;
+      return !isHarmless && `${Source || Name} is mounted at ${Destination}`;
+    }),
+    ...volumes.map(
+      ({ name, path, readOnly }) =>
+        readOnly &&
+        mounted.some(({ Destination, RW }) => Destination === path && RW !== false) &&
+        `the volume ${name} is writable at ${path}, but swarm requested a read-only volume`,
+    ),
+  ];
 }
 
 /**
@@ -132,11 +132,11 @@ function mayHave({ network }: ContainerSpec, name: string): boolean {
   return name === networkMode(network) || (network.kind === "bridge" && name === "podman");
 }
 
-function confinementBreaches(
+function privilegeBreaches(
   host: Inspected["HostConfig"],
   spec: ContainerSpec,
   profile: string | null,
-): string[] {
+): Finding[] {
   const options = host.SecurityOpt ?? [];
   const added = (host.CapAdd ?? []).map((name: string) => name.replace(/^CAP_/, ""));
   const unrequested = added.filter(
@@ -151,7 +151,7 @@ function confinementBreaches(
   const without = (paths: readonly string[], list: readonly string[] | null | undefined): string[] =>
     list ? paths.filter((path) => !list.includes(path)) : [];
   const [shown, writable] = [without(hidden, host.MaskedPaths), without(readOnly, host.ReadonlyPaths)];
-  const found: (string | false)[] = [
+  return [
     host.Privileged === true && "the container is privileged",
     unrequested.length > 0 && `the container has the capabilities ${unrequested.join(", ")}`,
     !dropsAll && "the container still has the engine's default capabilities",
@@ -164,7 +164,6 @@ function confinementBreaches(
     shown.length > 0 && `the container can read ${shown.join(", ")}`,
     writable.length > 0 && `the container can write to ${writable.join(", ")}`,
   ];
-  return found.filter((breach) => breach !== false);
 }
 
 /** Finds the resource limits of the spec that the engine did not apply to the container. */
@@ -172,12 +171,12 @@ function limitBreaches(
   host: Inspected["HostConfig"],
   { limits, runtime }: ContainerSpec,
   limitsSwap: boolean,
-): string[] {
+): Finding[] {
   const limitOf = (name: string): number | undefined =>
     host.Ulimits?.find((limit: { Name?: string | undefined }) => limit.Name === name)?.Hard;
   const log = logOptions(limits);
   const { maxPerContainer, maxPerUser } = processLimits(runtime, limits.pids);
-  const found: (string | false)[] = [
+  return [
     host.Memory !== limits.memoryBytes && "the container's memory is not limited as requested",
     (host.MemorySwap ?? 0) > limits.memoryBytes + limits.swapBytes &&
       "the container's swap is not limited as requested",
@@ -194,5 +193,4 @@ function limitBreaches(
       Object.entries(log.Config).some(([name, value]) => host.LogConfig?.Config?.[name] !== value)) &&
       "the container's log is not limited as requested",
   ];
-  return found.filter((breach) => breach !== false);
 }

@@ -1,29 +1,32 @@
 import type Docker from "dockerode";
 import type { ContainerLimits, ContainerNetwork, ContainerSpec } from "../containers.ts";
 import { processLimits } from "../rules/process-limits.ts";
+import { assignments } from "./label-filter.ts";
 import { seccompOption } from "./seccomp/seccomp-profile.ts";
+
+/** A container to create, as this engine can confine it. */
+export interface ContainerRequest {
+  readonly spec: ContainerSpec;
+  readonly diskEnforced: boolean;
+  /** The container's seccomp profile, or null for the engine's default profile. */
+  readonly profile: string | null;
+}
 
 /**
  * Converts a container spec into the engine's options for creating the container. `confinement-breaches.ts`
  * later checks the created container, because the engine adds its own defaults.
  */
-export function containerOptions(
-  spec: ContainerSpec,
-  {
-    diskEnforced,
-    profile,
-  }: {
-    readonly diskEnforced: boolean;
-    /** The container's seccomp profile, or null for the engine's default profile. */
-    readonly profile: string | null;
-  },
-): Docker.ContainerCreateOptions {
+export function containerOptions({
+  spec,
+  diskEnforced,
+  profile,
+}: ContainerRequest): Docker.ContainerCreateOptions {
   return {
     name: spec.name,
     Image: spec.image,
     Entrypoint: [],
     Cmd: [...spec.command],
-    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    Env: assignments(spec.env),
     User: spec.user,
     WorkingDir: spec.workdir,
     Labels: { ...spec.labels },
@@ -47,7 +50,9 @@ export function containerOptions(
       // tmpfs.
       Tmpfs: { "/tmp": `exec,nosuid,nodev,size=${spec.tmpBytes},mode=1777` },
       Mounts: spec.volumes.map(({ name, path, readOnly = false }) => ({
-        ...{ Type: "volume", Source: name, Target: path },
+        Type: "volume" as const,
+        Source: name,
+        Target: path,
         ...(readOnly && { ReadOnly: true }),
       })),
       ...(spec.nameServer !== undefined && { Dns: [spec.nameServer] }),

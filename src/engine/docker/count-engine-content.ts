@@ -1,4 +1,4 @@
-import { SwarmError } from "../../errors/errors.ts";
+import { engineFailed } from "../engine-failed.ts";
 import type { EngineContent } from "../engines.ts";
 import { callEngine } from "./engine-http.ts";
 
@@ -10,10 +10,7 @@ export async function countContainersAndVolumes(
   const ask = async (path: string): Promise<unknown> => {
     const { status, body } = await callEngine(endpoint, { path, signal });
     if (status === 200) return JSON.parse(body);
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: `answer the request ${path}`,
-      reason: `HTTP ${status}`,
-    });
+    throw engineFailed(`answer the request ${path}`, `HTTP ${status}`);
   };
   const [containers, listed] = [await ask("/containers/json?all=1"), await ask("/volumes")];
   return {
@@ -24,8 +21,5 @@ export async function countContainersAndVolumes(
 
 function countOf(list: unknown): number {
   if (Array.isArray(list)) return list.length;
-  throw new SwarmError("ENGINE_FAILED", {
-    operation: "list all containers and volumes",
-    reason: "the engine's answer is not a list",
-  });
+  throw engineFailed("list all containers and volumes", "the engine's answer is not a list");
 }

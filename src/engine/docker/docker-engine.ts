@@ -1,5 +1,7 @@
 import { SwarmError } from "../../errors/errors.ts";
+import { parseJsonOrNull } from "../../text/parse-json-or-null.ts";
 import type { ConnectedEngine, ContainerEngine, EngineInfo, LabelledContainer } from "../engine.ts";
+import { engineFailed } from "../engine-failed.ts";
 import type { EngineComponent } from "../rules/find-vulnerabilities.ts";
 import { callEngine, type EngineAnswer, type EngineCall } from "./engine-http.ts";
 import {
@@ -9,10 +11,11 @@ import {
   worktreeFilterQuery,
 } from "./list-containers.ts";
 import type { EngineHostFunctions } from "./open-engine.ts";
-import type { ProbeDeps } from "./probe/probe-runtime.ts";
 import { parseEngineSystemCallFilter } from "./seccomp/parse-engine-filter.ts";
 
-export interface DockerEngineDeps extends ProbeDeps {
+export interface DockerEngineDeps {
+  /** The path of the bundled adapter, the program that runs inside containers and also contains the probe. */
+  readonly adapterFile: string;
   /**
    * Loads the functions with which the engine's code acts on this machine, such as locks. They are loaded
    * only when the engine is opened, so that commands that do not open it start faster.
@@ -22,58 +25,7 @@ export interface DockerEngineDeps extends ProbeDeps {
 
 /** Creates an object for the Docker-compatible engine at the given endpoint. */
 export function dockerEngine(endpoint: string, deps: DockerEngineDeps): ContainerEngine {
-  const call = async (options: EngineCall): Promise<EngineAnswer> => {
-    try {
-      return await callEngine(endpoint, options);
-    } catch (error) {
-      throw new SwarmError(
-        "ENGINE_UNREACHABLE",
-        { tried: [`${endpoint}: ${(error as Error).message}`] },
-        error,
-      );
-    }
-  };
-
-  const askFor = async (operation: string, options: EngineCall): Promise<Record<string, unknown>> => {
-    const { status, body } = await call(options);
-    if (status !== 200)
-      throw new SwarmError("ENGINE_FAILED", { operation, reason: messageIn(body) || `HTTP ${status}` });
-    const answer = parseAnswer(body);
-    if (!answer)
-      throw new SwarmError("ENGINE_FAILED", {
-        operation,
-        reason: "the engine's answer is neither a JSON object nor a list",
-      });
-    return answer;
-  };
-
-  const list = async (path: string, signal: AbortSignal | undefined): Promise<LabelledContainer[]> => {
-    const containers = parseContainerList(await askFor("list containers", { path, signal }));
-    if (containers) return containers;
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: "list containers",
-      reason: "the engine's answer is not a list",
-    });
-  };
-
-  /**
-   * The memory limit in bytes of each running container, by container ID. The map is a cache: the engine's
-   * list of containers lacks the limits, so each limit costs one request.
-   */
-  const memoryLimits = new Map<string, number>();
-  const memoryLimitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
-    const known = memoryLimits.get(id);
-    if (known !== undefined) return known;
-    const path = `/containers/${encodeURIComponent(id)}/json`;
-    const { status, body } = await call({ path, signal });
-    // The container has ended since the engine listed it.
-    if (status !== 200) return 0;
-    const { Memory } = (parseAnswer(body)?.["HostConfig"] ?? {}) as { readonly Memory?: unknown };
-    const limit = typeof Memory === "number" && Memory > 0 ? Memory : 0;
-    memoryLimits.set(id, limit);
-    return limit;
-  };
-
+  const memoryLimitsOf = createMemoryLimitReader(endpoint);
   // All callers share one opened engine, so that one limiter counts all container starts.
   let opened: Promise<ConnectedEngine> | undefined;
 
@@ -81,33 +33,28 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     endpoint,
 
     async info(signal) {
-      const ping = await call({ path: "/_ping", signal, timeoutMs: 3_000 });
-      if (ping.status !== 200 || !ping.headers["api-version"]) {
+      const ping = await call(endpoint, { path: "/_ping", signal, timeoutMs: 3_000 });
+      if (ping.status !== 200 || !ping.headers["api-version"])
         throw new SwarmError("ENGINE_UNREACHABLE", {
           tried: [`${endpoint}: the program that answers is not a container engine`],
         });
-      }
-      const info = await askFor("report system information", { path: "/info", signal });
+      const info = await askFor(endpoint, "report system information", { path: "/info", signal });
       return toInfo(endpoint, info, builderOf(ping));
     },
 
-    listContainers: (scope, signal) => list(containerListPath(scope), signal),
+    listContainers: (scope, signal) => list(endpoint, containerListPath(scope), signal),
 
     async listSandboxesInUse(signal) {
-      const running = await list(sandboxesInUsePath, signal);
-      const found = await Promise.all(
-        running.map(async ({ containerId, labels }) => ({
-          labels,
-          memoryBytes: await memoryLimitOf(containerId, signal),
-        })),
+      const running = await list(endpoint, sandboxesInUsePath, signal);
+      const limits = await memoryLimitsOf(
+        running.map(({ containerId }) => containerId),
+        signal,
       );
-      const ids = new Set(running.map(({ containerId }) => containerId));
-      for (const id of memoryLimits.keys()) if (!ids.has(id)) memoryLimits.delete(id);
-      return found;
+      return running.map(({ labels }, index) => ({ labels, memoryBytes: limits[index] ?? 0 }));
     },
 
     async volumes(scope, signal) {
-      const { Volumes } = await askFor("list volumes", {
+      const { Volumes } = await askFor(endpoint, "list volumes", {
         path: `/volumes?filters=${worktreeFilterQuery(scope)}`,
         signal,
       });
@@ -118,7 +65,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
 
     async probe(runtime, signal) {
       const { probeRuntime } = await import("./probe/probe-runtime.ts");
-      return probeRuntime(deps, { endpoint, runtime }, signal);
+      return probeRuntime(deps.adapterFile, endpoint, runtime, signal);
     },
 
     open: async () => {
@@ -129,27 +76,83 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
     },
 
     async listComponents(signal) {
-      return partsIn(await askFor("report its version", { path: "/version", signal }));
+      return partsIn(await askFor(endpoint, "report its version", { path: "/version", signal }));
     },
 
     async reachesRegistry(signal) {
-      const answer = await call({
-        path: "/distribution/hello-world:latest/json",
-        signal,
-        timeoutMs: 8_000,
-      }).catch(() => null);
+      const path = "/distribution/hello-world:latest/json";
+      const answer = await call(endpoint, { path, signal, timeoutMs: 8_000 }).catch(() => null);
       return answer?.status === 200;
     },
   };
 }
 
-function parseAnswer(body: string): Record<string, unknown> | null {
+async function call(endpoint: string, options: EngineCall): Promise<EngineAnswer> {
   try {
-    const answer: unknown = JSON.parse(body);
-    return typeof answer === "object" && answer !== null ? (answer as Record<string, unknown>) : null;
-  } catch {
-    return null;
+    return await callEngine(endpoint, options);
+  } catch (error) {
+    throw new SwarmError(
+      "ENGINE_UNREACHABLE",
+      { tried: [`${endpoint}: ${(error as Error).message}`] },
+      error,
+    );
   }
+}
+
+async function askFor(
+  endpoint: string,
+  operation: string,
+  options: EngineCall,
+): Promise<Record<string, unknown>> {
+  const { status, body } = await call(endpoint, options);
+  const answer = parseJsonOrNull(body);
+  if (status !== 200) {
+    const text = answer === null ? body.slice(0, 200) : (answer as { message?: unknown }).message;
+    throw engineFailed(operation, String(text ?? "") || `HTTP ${status}`);
+  }
+  if (isObject(answer)) return answer;
+  throw engineFailed(operation, "the engine's answer is neither a JSON object nor a list");
+}
+
+async function list(
+  endpoint: string,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<LabelledContainer[]> {
+  const operation = "list containers";
+  const containers = parseContainerList(await askFor(endpoint, operation, { path, signal }));
+  if (containers) return containers;
+  throw engineFailed(operation, "the engine's answer is not a list");
+}
+
+/**
+ * Creates a function that returns the memory limit in bytes of each of the running containers. Keeps the
+ * limits, because the engine's list of containers lacks them, so each limit costs one request.
+ */
+function createMemoryLimitReader(endpoint: string) {
+  const known = new Map<string, number>();
+  const limitOf = async (id: string, signal: AbortSignal | undefined): Promise<number> => {
+    const limit = known.get(id);
+    if (limit !== undefined) return limit;
+    const path = `/containers/${encodeURIComponent(id)}/json`;
+    const { status, body } = await call(endpoint, { path, signal });
+    // The container has ended since the engine listed it.
+    if (status !== 200) return 0;
+    const answer = parseJsonOrNull(body) as { HostConfig?: { Memory?: unknown } | null } | null;
+    const memory = answer?.HostConfig?.Memory;
+    const found = typeof memory === "number" && memory > 0 ? memory : 0;
+    known.set(id, found);
+    return found;
+  };
+  return async (ids: readonly string[], signal: AbortSignal | undefined): Promise<number[]> => {
+    const limits = await Promise.all(ids.map((id) => limitOf(id, signal)));
+    for (const id of known.keys()) if (!ids.includes(id)) known.delete(id);
+    return limits;
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 /**
@@ -197,12 +200,4 @@ function builderOf({ headers }: EngineAnswer): EngineInfo["builder"] {
   const [major = 0, minor = 0] = String(headers["api-version"]).split(".").map(Number);
   const isDocker = String(headers["server"]).startsWith("Docker/");
   return isDocker && (major > 1 || minor >= 39) ? "buildkit" : "classic";
-}
-
-function messageIn(body: string): string {
-  try {
-    return String(JSON.parse(body).message ?? "");
-  } catch {
-    return body.slice(0, 200);
-  }
 }

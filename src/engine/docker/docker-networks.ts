@@ -1,12 +1,17 @@
 import { SwarmError } from "../../errors/errors.ts";
 import type { Networks, Volumes } from "../networks.ts";
-import type { DockerContainersDeps } from "./docker-containers.ts";
-import { abortSignalOption } from "./dockerode-client.ts";
+import type { EngineConnection } from "./call-engine.ts";
+import { labelFilter } from "./label-filter.ts";
 import { requireSwarmName } from "./require-safe-names.ts";
-import { engineErrorMessage } from "./translate-failure.ts";
+import { engineErrorMessage, nullIfStatus } from "./translate-failure.ts";
 
 /** Creates the operations on the networks of a Docker-compatible engine. */
-export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks {
+export function dockerNetworks({ docker, call }: EngineConnection): Networks {
+  const list = (signal?: AbortSignal, filters?: string) =>
+    call({ operation: "list networks", signal }, (ending) =>
+      docker.listNetworks({ ...(filters && { filters }), ...ending }),
+    );
+
   return {
     async create({ name, labels, internal, subnet }, signal) {
       requireSwarmName(name);
@@ -27,7 +32,7 @@ export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks
             ...(internal && { Options: { "com.docker.network.bridge.inhibit_ipv4": "true" } }),
             Labels: { ...labels },
             ...(subnet !== null && { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } }),
-            ...abortSignalOption(ending),
+            ...ending,
           })
           // The HTTP status for an overlapping subnet differs between versions of the engine, so test the
           // message.
@@ -40,24 +45,17 @@ export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks
     },
 
     async list(labels, signal) {
-      const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ filters: filtersFor(labels), ...abortSignalOption(ending) }),
-      );
-      return found.map(({ Name }) => Name);
+      return (await list(signal, labelFilter(labels))).map(({ Name }) => Name);
     },
 
     async names(signal) {
-      const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...abortSignalOption(ending) }),
-      );
-      return found.filter(({ Driver }) => Driver !== "host" && Driver !== "null").map(({ Name }) => Name);
+      return (await list(signal))
+        .filter(({ Driver }) => Driver !== "host" && Driver !== "null")
+        .map(({ Name }) => Name);
     },
 
     async subnets(signal) {
-      const found = await call({ operation: "list networks", signal }, (ending) =>
-        docker.listNetworks({ ...abortSignalOption(ending) }),
-      );
-      return found.flatMap(({ Name: name, IPAM }) =>
+      return (await list(signal)).flatMap(({ Name: name, IPAM }) =>
         (IPAM?.Config ?? []).flatMap(({ Subnet: subnet }) => (subnet ? [{ name, subnet }] : [])),
       );
     },
@@ -70,14 +68,12 @@ export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks
       };
       await call(meaning, async (ending) => {
         const network = docker.getNetwork(name);
-        const { NetworkSettings } = await docker
-          .getContainer(container)
-          .inspect({ ...abortSignalOption(ending) });
+        const { NetworkSettings } = await docker.getContainer(container).inspect(ending);
         if (NetworkSettings.Networks[name]) return;
         await network.connect({
           Container: container,
           EndpointConfig: { IPAMConfig: { IPv4Address: address } },
-          ...abortSignalOption(ending),
+          ...ending,
         });
       });
     },
@@ -85,44 +81,36 @@ export function dockerNetworks({ docker, call }: DockerContainersDeps): Networks
     async remove(name, signal) {
       await call({ operation: `remove the network ${name}`, signal }, async (ending) => {
         const network = docker.getNetwork(name);
-        const found = await network.inspect().catch(ifMissing);
+        const found = await network.inspect().catch(nullIfStatus(404));
         for (const Container of Object.keys(found?.Containers ?? {}))
-          await network.disconnect({ Container, Force: true, ...abortSignalOption(ending) }).catch(ifMissing);
-        await network.remove(abortSignalOption(ending)).catch(ifMissing);
+          await network.disconnect({ Container, Force: true, ...ending }).catch(nullIfStatus(404));
+        await network.remove(ending).catch(nullIfStatus(404));
       });
     },
   };
 }
 
 /** Creates the operations on the volumes of a Docker-compatible engine. */
-export function dockerVolumes({ docker, call }: DockerContainersDeps): Volumes {
+export function dockerVolumes({ docker, call }: EngineConnection): Volumes {
   return {
     async create(name, labels, signal) {
       requireSwarmName(name);
       await call({ operation: `create the volume ${name}`, signal }, (ending) =>
-        docker.createVolume({ Name: name, Labels: { ...labels }, ...abortSignalOption(ending) }),
+        docker.createVolume({ Name: name, Labels: { ...labels }, ...ending }),
       );
     },
 
     async list(labels, signal) {
       const { Volumes: found } = await call({ operation: "list volumes", signal }, (ending) =>
-        docker.listVolumes({ filters: filtersFor(labels), ...abortSignalOption(ending) }),
+        docker.listVolumes({ filters: labelFilter(labels), ...ending }),
       );
       return (found ?? []).map(({ Name }) => Name);
     },
 
     async remove(name, signal) {
       await call({ operation: `remove the volume ${name}`, signal }, (ending) =>
-        docker.getVolume(name).remove(abortSignalOption(ending)).catch(ifMissing),
+        docker.getVolume(name).remove(ending).catch(nullIfStatus(404)),
       );
     },
   };
-}
-
-function filtersFor(labels: Readonly<Record<string, string>>): string {
-  return JSON.stringify({ label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) });
-}
-
-function ifMissing(error: { readonly statusCode?: number }): void {
-  if (error.statusCode !== 404) throw error;
 }

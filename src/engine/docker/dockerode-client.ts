@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import Docker from "dockerode";
+import { parseJsonOrNull } from "../../text/parse-json-or-null.ts";
 import { toConnectionOptions } from "./engine-http.ts";
 import { refuseInvalidEngineIdOrName, refuseInvalidImage } from "./require-safe-names.ts";
 import { restrictRequestsToEngine } from "./restrict-requests.ts";
@@ -45,34 +46,17 @@ export function createDockerodeClient(endpoint: string): Docker {
  * into the URL unescaped.
  */
 function refuseAddresses(docker: Docker): void {
-  const { getContainer, getImage, getNetwork, getVolume, getExec } = docker;
-  docker.getContainer = (id) => {
-    refuseInvalidEngineIdOrName(id);
-    return getContainer.call(docker, id);
-  };
-  docker.getImage = (reference) => {
-    refuseInvalidImage(reference);
-    return getImage.call(docker, reference);
-  };
-  docker.getNetwork = (name) => {
-    refuseInvalidEngineIdOrName(name);
-    return getNetwork.call(docker, name);
-  };
-  docker.getVolume = (name) => {
-    refuseInvalidEngineIdOrName(name);
-    return getVolume.call(docker, name);
-  };
-  docker.getExec = (id) => {
-    refuseInvalidEngineIdOrName(id);
-    return getExec.call(docker, id);
-  };
-}
-
-/**
- * Returns the dockerode option that passes this abort signal; returns no option if the signal is undefined.
- */
-export function abortSignalOption(signal: AbortSignal | undefined): { readonly abortSignal?: AbortSignal } {
-  return signal ? { abortSignal: signal } : {};
+  const checked =
+    <Found>(get: (name: string) => Found, refuseInvalid = refuseInvalidEngineIdOrName) =>
+    (name: string): Found => {
+      refuseInvalid(name);
+      return get.call(docker, name);
+    };
+  docker.getContainer = checked(docker.getContainer);
+  docker.getImage = checked(docker.getImage, refuseInvalidImage);
+  docker.getNetwork = checked(docker.getNetwork);
+  docker.getVolume = checked(docker.getVolume);
+  docker.getExec = checked(docker.getExec);
 }
 
 /**
@@ -81,9 +65,5 @@ export function abortSignalOption(signal: AbortSignal | undefined): { readonly a
  */
 async function readWhole(answer: IncomingMessage): Promise<object> {
   const bytes = Buffer.concat(await answer.toArray());
-  try {
-    return JSON.parse(bytes.toString()) ?? bytes;
-  } catch {
-    return bytes;
-  }
+  return (parseJsonOrNull(bytes.toString()) ?? bytes) as object;
 }

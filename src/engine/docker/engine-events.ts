@@ -1,32 +1,20 @@
-import type Docker from "dockerode";
 import { SwarmError } from "../../errors/errors.ts";
 import type { ContainerEvent } from "../containers.ts";
-import type { EngineCaller } from "./call-engine.ts";
-import { abortSignalOption } from "./dockerode-client.ts";
+import type { EngineConnection } from "./call-engine.ts";
+import { assignments } from "./label-filter.ts";
 import { translateEngineFailure } from "./translate-failure.ts";
-
-export interface EngineEventsDeps {
-  readonly docker: Docker;
-  readonly endpoint: string;
-  readonly call: EngineCaller;
-}
 
 const maxLineLength = 1024 * 1024;
 
 /** Yields the engine's events about containers with these labels, until the signal is aborted. */
 export async function* engineEvents(
-  { docker, endpoint, call }: EngineEventsDeps,
+  { docker, endpoint, call }: EngineConnection,
   labels: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): AsyncGenerator<ContainerEvent> {
   const meaning = { operation: "report events", signal };
-  const filters = {
-    type: ["container"],
-    label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),
-  };
-  const stream = await call(meaning, (ending) =>
-    docker.getEvents({ filters: JSON.stringify(filters), ...abortSignalOption(ending) }),
-  );
+  const filters = JSON.stringify({ type: ["container"], label: assignments(labels) });
+  const stream = await call(meaning, (ending) => docker.getEvents({ filters, ...ending }));
   let rest = "";
   try {
     for await (const bytes of stream) {

@@ -81,10 +81,8 @@ export function toConnectionOptions(endpoint: string): {
   options: RequestOptions & { ca?: Buffer; cert?: Buffer; key?: Buffer };
   secure: boolean;
 } {
-  if (endpoint.startsWith("unix://"))
-    return { options: { socketPath: endpoint.slice("unix://".length) }, secure: false };
-  if (endpoint.startsWith("npipe://"))
-    return { options: { socketPath: endpoint.slice("npipe://".length) }, secure: false };
+  const [, socketPath] = /^(?:unix|npipe):\/\/(.*)$/s.exec(endpoint) ?? [];
+  if (socketPath !== undefined) return { options: { socketPath }, secure: false };
   const { protocol, hostname, port, searchParams } = new URL(endpoint);
   if (protocol !== "tcp:") throw new Error(`${protocol}// endpoints are not supported`);
   const certificates = searchParams.get("certificates");

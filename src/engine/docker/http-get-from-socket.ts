@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { parseJsonOrNull } from "../../text/parse-json-or-null.ts";
 
 const maxAnswerBytes = 64 * 1024 * 1024;
 
@@ -40,15 +41,10 @@ function answerIn(bytes: Buffer): unknown {
   const end = bytes.indexOf("\r\n\r\n");
   const [status = "", ...headers] = bytes.toString("latin1", 0, Math.max(0, end)).toLowerCase().split("\r\n");
   const body = bytes.subarray(end + 4);
-  const contentLength = headers
-    .find((header) => header.startsWith("content-length:"))
-    ?.slice("content-length:".length);
-  const isWhole = contentLength === undefined || Number(contentLength) === body.length;
+  const [, contentLength = body.length] =
+    headers.find((header) => header.startsWith("content-length:"))?.split(":") ?? [];
+  const isWhole = Number(contentLength) === body.length;
   const isPlain = !headers.some((header) => /^(?:transfer|content)-encoding:/.test(header));
   if (end < 0 || !/^http\/1\.[01] 200 /.test(`${status} `) || !isWhole || !isPlain) return null;
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return null;
-  }
+  return parseJsonOrNull(body.toString());
 }

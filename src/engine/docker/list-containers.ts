@@ -1,4 +1,5 @@
 import { type EngineWorktreeScope, type LabelledContainer, labels } from "../engine.ts";
+import { labelFilter } from "./label-filter.ts";
 
 /** Returns the API path of the request that lists all containers of the given worktree. */
 export function containerListPath(scope: EngineWorktreeScope): string {
@@ -6,15 +7,15 @@ export function containerListPath(scope: EngineWorktreeScope): string {
 }
 
 /** The API path of the request that lists the running and paused sandboxes of all users. */
-export const sandboxesInUsePath: string = `/containers/json?filters=${encodeURIComponent(
-  JSON.stringify({ label: [`${labels.sandbox}=true`] }),
-)}`;
+export const sandboxesInUsePath: string = `/containers/json?filters=${filterQuery({ [labels.sandbox]: "true" })}`;
 
 /** Returns the filter for the labels of the given worktree, encoded for a URL's query. */
 export function worktreeFilterQuery({ projectId, worktree }: EngineWorktreeScope): string {
-  return encodeURIComponent(
-    JSON.stringify({ label: [`${labels.project}=${projectId}`, `${labels.worktree}=${worktree}`] }),
-  );
+  return filterQuery({ [labels.project]: projectId, [labels.worktree]: worktree });
+}
+
+function filterQuery(wanted: Readonly<Record<string, string>>): string {
+  return encodeURIComponent(labelFilter(wanted));
 }
 
 /**
@@ -43,29 +44,24 @@ function isRow(row: Partial<ContainerRow> | null): row is ContainerRow {
 }
 
 function toContainer({ Id, Names, State, Labels }: ContainerRow): LabelledContainer {
-  return { containerId: Id, name: Names[0]?.replace(/^\//, "") ?? Id, state: stateOf(State), labels: Labels };
+  return {
+    containerId: Id,
+    name: Names[0]?.replace(/^\//, "") ?? Id,
+    state: states.get(State) ?? "dead",
+    labels: Labels,
+  };
 }
 
-const ownStates: readonly LabelledContainer["state"][] = [
-  "created",
-  "running",
-  "paused",
-  "restarting",
-  "removing",
-  "dead",
-  "exited",
-];
-
-/**
- * Maps container states that only Podman has to Docker's states. A state in neither list counts as `dead`.
- */
-const otherStates: Readonly<Record<string, LabelledContainer["state"]>> = {
-  configured: "created",
-  initialized: "created",
-  stopping: "running",
-  stopped: "exited",
-};
-
-function stateOf(text: string): LabelledContainer["state"] {
-  return ownStates.find((state) => state === text) ?? otherStates[text] ?? "dead";
-}
+/** Docker's container states, and those that only Podman has. A state that is not listed counts as `dead`. */
+const states: ReadonlyMap<string, LabelledContainer["state"]> = new Map([
+  ["created", "created"],
+  ["running", "running"],
+  ["paused", "paused"],
+  ["restarting", "restarting"],
+  ["removing", "removing"],
+  ["exited", "exited"],
+  ["configured", "created"],
+  ["initialized", "created"],
+  ["stopping", "running"],
+  ["stopped", "exited"],
+]);

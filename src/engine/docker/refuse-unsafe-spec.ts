@@ -1,7 +1,6 @@
-import { SwarmError } from "../../errors/errors.ts";
-import type { ContainerSpec } from "../containers.ts";
+import type { ContainerSpec, VolumeMount } from "../containers.ts";
 import { isContainerName } from "../rules/container-name.ts";
-import { refuseInvalidImage, requireSwarmName } from "./require-safe-names.ts";
+import { refuse, refuseInvalidImage, requireSwarmName } from "./require-safe-names.ts";
 
 /** Throws if a container spec is malformed or could give the container access to the host. */
 export function refuseUnsafeContainerSpec({
@@ -12,10 +11,7 @@ export function refuseUnsafeContainerSpec({
   volumes,
   workdir,
   command,
-}: ContainerSpec): void {
-  const refuse = (field: string, reason: string): never => {
-    throw new SwarmError("SPEC_REFUSED", { field, reason });
-  };
+}: Pick<ContainerSpec, "name" | "image" | "env" | "network" | "volumes" | "workdir" | "command">): void {
   requireSwarmName(name);
   refuseInvalidImage(image);
   // For an engine, `host` and `container:…` mean the network of the host or of another container.
@@ -29,20 +25,19 @@ export function refuseUnsafeContainerSpec({
   for (const [variable, value] of Object.entries(env))
     if (value.includes("\0"))
       refuse(`The variable ${variable}`, "the variable's value contains a NUL character");
+  const refuseVolume = ({ name }: VolumeMount, reason: string) =>
+    refuse(`The volume ${JSON.stringify(name)}`, reason);
   // If a volume's name begins with a slash, the engine takes it for a folder of the host.
   for (const volume of volumes)
     if (!isContainerName(volume.name) || !/^\/[a-z]/.test(volume.path))
-      refuse(
-        `The volume ${JSON.stringify(volume.name)}`,
-        "a volume's name must begin with aimi- and its path must be absolute",
-      );
+      refuseVolume(volume, "a volume's name must begin with aimi- and its path must be absolute");
   // Runtimes mount files of their own in /dev, /proc and /sys, and links in a volume could redirect those
   // mounts.
-  for (const { name, path } of volumes)
-    if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(path))
-      refuse(
-        `The volume ${JSON.stringify(name)}`,
-        `no volume may be mounted at ${path}, because the container runtime uses /dev, /proc and /sys`,
+  for (const volume of volumes)
+    if (/^\/(?:dev|proc|sys)(?:\/|$)/.test(volume.path))
+      refuseVolume(
+        volume,
+        `no volume may be mounted at ${volume.path}, because the container runtime uses /dev, /proc and /sys`,
       );
   if (!workdir.startsWith("/"))
     refuse(`The working folder ${JSON.stringify(workdir)}`, "the path must be absolute");

@@ -1,6 +1,5 @@
 import { SwarmError } from "../../errors/errors.ts";
 import { isContainerName } from "../rules/container-name.ts";
-import { isEngineIdOrName } from "../rules/engine-id-or-name.ts";
 import { isImageReference } from "../rules/image-reference.ts";
 
 /**
@@ -20,7 +19,7 @@ export function requireSwarmName(name: string): void {
  * the path.
  */
 export function refuseInvalidEngineIdOrName(name: string): void {
-  if (!isEngineIdOrName(name))
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,254}$/.test(name))
     refuse(
       `The id ${quoted(name)}`,
       "an id or a name may contain only letters, digits, _, . and -, and must begin with a letter or a digit",
@@ -35,7 +34,8 @@ export function refuseInvalidImage(reference: string): void {
     );
 }
 
-function refuse(field: string, reason: string): never {
+/** Throws SPEC_REFUSED. */
+export function refuse(field: string, reason: string): never {
   throw new SwarmError("SPEC_REFUSED", { field, reason });
 }
 

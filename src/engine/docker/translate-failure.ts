@@ -1,4 +1,5 @@
 import { SwarmError } from "../../errors/errors.ts";
+import { engineFailed } from "../engine-failed.ts";
 
 /**
  * What error messages need about a call to the engine: the operation's name, and the error for each of the
@@ -16,8 +17,15 @@ export interface EngineCallDescription {
 }
 
 const silent: readonly string[] = [
-  ...["ECONNREFUSED", "ECONNRESET", "ENOENT", "EACCES", "EPIPE", "ETIMEDOUT"],
-  ...["EHOSTUNREACH", "ENOTFOUND", "ERR_STREAM_PREMATURE_CLOSE"],
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "EACCES",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENOTFOUND",
+  "ERR_STREAM_PREMATURE_CLOSE",
 ];
 
 /**
@@ -31,18 +39,28 @@ export function translateEngineFailure(
 ): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof SwarmError) return error;
-  const {
-    statusCode,
-    code,
-    message = "",
-  } = error as { statusCode?: number; code?: string; message?: string };
+  const { code, message = "" } = error as { code?: string; message?: string };
+  const status = httpStatusOf(error);
   const reason = engineErrorMessage(error);
-  if (statusCode === 404 && missing) return missing();
-  if ((statusCode === 409 || /is not running/.test(reason)) && conflicting) return conflicting(reason);
-  if (statusCode === 400 && unacceptable) return unacceptable(reason);
-  if (statusCode === undefined && ((code && silent.includes(code)) || /socket hang up/.test(message)))
+  if (status === 404 && missing) return missing();
+  if ((status === 409 || /is not running/.test(reason)) && conflicting) return conflicting(reason);
+  if (status === 400 && unacceptable) return unacceptable(reason);
+  if (status === undefined && ((code && silent.includes(code)) || /socket hang up/.test(message)))
     return new SwarmError("ENGINE_UNREACHABLE", { tried: [`${endpoint}: ${message}`] }, error);
-  return new SwarmError("ENGINE_FAILED", { operation, reason }, error);
+  return engineFailed(operation, reason, error);
+}
+
+/** Returns the HTTP status with which the engine refused a request; undefined for any other error. */
+export function httpStatusOf(error: unknown): number | undefined {
+  return (error as { readonly statusCode?: number }).statusCode;
+}
+
+/** Returns a function that turns an error with this HTTP status into null, and throws any other error. */
+export function nullIfStatus(status: number): (error: unknown) => null {
+  return (error) => {
+    if (httpStatusOf(error) === status) return null;
+    throw error;
+  };
 }
 
 /** Returns the engine's own error message, without the prefix that dockerode adds. */

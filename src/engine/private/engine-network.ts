@@ -1,4 +1,4 @@
-import { SwarmError } from "../../errors/errors.ts";
+import { engineFailed } from "../engine-failed.ts";
 
 /**
  * The network of one private engine, which shares nothing with other engines: a bridge, an address range, and
@@ -16,12 +16,8 @@ export const maxSecondOctet = 239;
 
 /** Chooses the second number (x) of an address range 10.x.0.0/16 that overlaps no route of this machine. */
 export async function chooseSecondOctet(seed: string): Promise<number> {
-  const { stdout, stderr, exitCode } = await run("ip", "-4", "-o", "route", "show", "table", "all");
-  if (exitCode !== 0)
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: "read the machine's IP routes",
-      reason: stderr.trim(),
-    });
+  const { stdout, stderr, exitCode } = await run("ip -4 -o route show table all");
+  if (exitCode !== 0) throw engineFailed("read the machine's IP routes", stderr.trim());
   const routes = [...stdout.matchAll(/\b(\d+)\.(\d+)\.\d+\.\d+(?:\/(\d+))?/g)];
   const touches = (octet: number): boolean =>
     routes.some(([, first, second, length = "32"]) => {
@@ -37,10 +33,10 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
     const octet = minSecondOctet + ((start + tried) % count);
     if (!touches(octet)) return octet;
   }
-  throw new SwarmError("ENGINE_FAILED", {
-    operation: "find a free IP address range for the engine's networks",
-    reason: `every network from 10.${minSecondOctet}.0.0/16 to 10.${maxSecondOctet}.0.0/16 is in use`,
-  });
+  throw engineFailed(
+    "find a free IP address range for the engine's networks",
+    `every network from 10.${minSecondOctet}.0.0/16 to 10.${maxSecondOctet}.0.0/16 is in use`,
+  );
 }
 
 /**
@@ -51,56 +47,28 @@ export async function chooseSecondOctet(seed: string): Promise<number> {
 export async function createEngineNetwork(network: EngineNetwork): Promise<void> {
   const { bridge, chain, secondOctet } = network;
   await closeChains(network);
-  await run("ip", "link", "add", "name", bridge, "type", "bridge");
+  await run(`ip link add name ${bridge} type bridge`);
   // Give the bridge a fixed MAC address. Otherwise it has the lowest address of its containers, which changes
   // when containers come and go, and the other containers lose the connection to the bridge.
-  const address = ["02", "42", "0a", secondOctet.toString(16).padStart(2, "0"), "00", "01"].join(":");
-  await must("ip", "link", "set", bridge, "address", address);
+  await must(`ip link set ${bridge} address 02:42:0a:${secondOctet.toString(16).padStart(2, "0")}:00:01`);
   // Remove old IP addresses: a bridge left over from an earlier engine may have another one, and the daemon
   // would use the first.
-  await run("ip", "-4", "addr", "flush", "dev", bridge);
-  await must("ip", "addr", "replace", `10.${secondOctet}.0.1/24`, "dev", bridge);
-  await must("ip", "link", "set", bridge, "up");
+  await run(`ip -4 addr flush dev ${bridge}`);
+  await must(`ip addr replace 10.${secondOctet}.0.1/24 dev ${bridge}`);
+  await must(`ip link set ${bridge} up`);
 
-  const range = rangeOf(network);
-  await must("iptables", "-w", "-t", "nat", "-N", chain);
-  await must("iptables", "-w", "-t", "nat", "-A", chain, "-s", range, "!", "-d", range, "-j", "MASQUERADE");
-  await must("iptables", "-w", "-t", "nat", "-I", "POSTROUTING", "-j", chain);
-  await must("iptables", "-w", "-N", chain);
+  const range = `10.${secondOctet}.0.0/16`;
+  await must(`iptables -w -t nat -N ${chain}`);
+  await must(`iptables -w -t nat -A ${chain} -s ${range} ! -d ${range} -j MASQUERADE`);
+  await must(`iptables -w -t nat -I POSTROUTING -j ${chain}`);
+  await must(`iptables -w -N ${chain}`);
   // Containers of the same network may reach each other; this rule matters only if bridged frames pass
   // iptables. Containers of different networks may not.
-  await run(
-    "iptables",
-    "-w",
-    "-A",
-    chain,
-    "-s",
-    range,
-    "-d",
-    range,
-    "-m",
-    "physdev",
-    "--physdev-is-bridged",
-    "-j",
-    "ACCEPT",
-  );
-  await must("iptables", "-w", "-A", chain, "-s", range, "-d", range, "-j", "DROP");
-  await must("iptables", "-w", "-A", chain, "-s", range, "-j", "ACCEPT");
-  await must(
-    "iptables",
-    "-w",
-    "-A",
-    chain,
-    "-d",
-    range,
-    "-m",
-    "conntrack",
-    "--ctstate",
-    "RELATED,ESTABLISHED",
-    "-j",
-    "ACCEPT",
-  );
-  await must("iptables", "-w", "-I", "FORWARD", "-j", chain);
+  await run(`iptables -w -A ${chain} -s ${range} -d ${range} -m physdev --physdev-is-bridged -j ACCEPT`);
+  await must(`iptables -w -A ${chain} -s ${range} -d ${range} -j DROP`);
+  await must(`iptables -w -A ${chain} -s ${range} -j ACCEPT`);
+  await must(`iptables -w -A ${chain} -d ${range} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`);
+  await must(`iptables -w -I FORWARD -j ${chain}`);
 }
 
 /**
@@ -109,51 +77,40 @@ export async function createEngineNetwork(network: EngineNetwork): Promise<void>
  */
 export async function removeEngineNetwork(network: EngineNetwork): Promise<void> {
   await closeChains(network);
-  const { stdout } = await run("ip", "-4", "-o", "addr", "show");
+  const { stdout } = await run("ip -4 -o addr show");
   const ours = stdout.split("\n").flatMap((line) => {
     const [, name, octet] = /^\d+:\s+(br-[0-9a-f]{12})\s+inet 10\.(\d+)\./.exec(line) ?? [];
     return name !== undefined && Number(octet) === network.secondOctet ? [name] : [];
   });
-  for (const bridge of new Set([network.bridge, ...ours])) await run("ip", "link", "del", bridge);
+  for (const bridge of new Set([network.bridge, ...ours])) await run(`ip link del ${bridge}`);
 }
 
 /** Returns the command-line flags that make the engine's daemon use only this network. */
 export function daemonNetworkFlags({ bridge, secondOctet }: EngineNetwork): string[] {
   return [
-    "--bridge",
-    bridge,
+    `--bridge=${bridge}`,
     "--iptables=false",
     "--ip6tables=false",
-    "--default-address-pool",
-    `base=10.${secondOctet}.128.0/17,size=24`,
+    `--default-address-pool=base=10.${secondOctet}.128.0/17,size=24`,
   ];
 }
 
 async function closeChains({ chain }: EngineNetwork): Promise<void> {
-  for (const [table, from] of [
-    ["nat", "POSTROUTING"],
-    ["filter", "FORWARD"],
-  ] as const) {
-    while ((await run("iptables", "-w", "-t", table, "-D", from, "-j", chain)).exitCode === 0);
-    await run("iptables", "-w", "-t", table, "-F", chain);
-    await run("iptables", "-w", "-t", table, "-X", chain);
+  for (const [table, from] of Object.entries({ nat: "POSTROUTING", filter: "FORWARD" })) {
+    while ((await run(`iptables -w -t ${table} -D ${from} -j ${chain}`)).exitCode === 0);
+    await run(`iptables -w -t ${table} -F ${chain}`);
+    await run(`iptables -w -t ${table} -X ${chain}`);
   }
 }
 
-function rangeOf({ secondOctet }: EngineNetwork): string {
-  return `10.${secondOctet}.0.0/16`;
+async function must(command: string): Promise<void> {
+  const { exitCode, stderr } = await run(command);
+  if (exitCode !== 0) throw engineFailed(`run \`${command}\``, stderr.trim() || `exit ${exitCode}`);
 }
 
-async function must(program: string, ...args: string[]): Promise<void> {
-  const { exitCode, stderr } = await run(program, ...args);
-  if (exitCode !== 0)
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: `run \`${program} ${args.join(" ")}\``,
-      reason: stderr.trim() || `exit ${exitCode}`,
-    });
-}
-
-async function run(program: string, ...args: string[]) {
+/** Runs a command whose words contain no spaces. */
+async function run(command: string) {
+  const [program = "", ...args] = command.split(" ");
   // Load `execa` here: a command that only looks for an engine runs no program.
   const { execa } = await import("execa");
   return execa(program, args, {

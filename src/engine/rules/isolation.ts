@@ -92,19 +92,23 @@ function evidenceOf(level: IsolationLevel, probe: Probe, engineKernel: string): 
 function unconfinedOf(level: IsolationLevel, probe: Probe): string[] {
   const { capabilities, noNewPrivileges, seccomp, userId, sharedNamespaces, devices, hostMounts, openPaths } =
     probe;
-  const found: string[] = [];
-  if (userId === 0) found.push("an agent would run as root");
-  if (/[1-9a-f]/.test(capabilities)) found.push("the agent's processes would have Linux capabilities");
-  for (const name of sharedNamespaces) found.push(`the sandbox shares the host's ${name} namespace`);
-  if (level === "strong" || (level === "userns" && hasSysboxMounts(probe))) return found;
-  if (noNewPrivileges === false) found.push("an agent's processes could gain privileges");
-  if (seccomp === 0) found.push("the sandbox has no seccomp filter");
-  if (devices.length > 0)
-    found.push(`the sandbox has devices of the host: ${devices.slice(0, 3).join(", ")}`);
-  if (hostMounts.length > 0)
-    found.push(`the sandbox has mounts of the host at ${hostMounts.slice(0, 3).join(", ")}`);
-  if (openPaths.length > 0) found.push(`the engine does not protect ${openPaths.join(", ")}`);
-  return found;
+  const isConfinedOtherwise = level === "strong" || (level === "userns" && hasSysboxMounts(probe));
+  const found = [
+    userId === 0 && "an agent would run as root",
+    /[1-9a-f]/.test(capabilities) && "the agent's processes would have Linux capabilities",
+    ...sharedNamespaces.map((name) => `the sandbox shares the host's ${name} namespace`),
+    ...(isConfinedOtherwise
+      ? []
+      : [
+          noNewPrivileges === false && "an agent's processes could gain privileges",
+          seccomp === 0 && "the sandbox has no seccomp filter",
+          devices.length > 0 && `the sandbox has devices of the host: ${devices.slice(0, 3).join(", ")}`,
+          hostMounts.length > 0 &&
+            `the sandbox has mounts of the host at ${hostMounts.slice(0, 3).join(", ")}`,
+          openPaths.length > 0 && `the engine does not protect ${openPaths.join(", ")}`,
+        ]),
+  ];
+  return found.filter((problem) => problem !== false);
 }
 
 function hasSysboxMounts({ mountTypes }: Probe): boolean {

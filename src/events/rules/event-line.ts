@@ -2,9 +2,10 @@ import { sanitizeText } from "../../text/sanitize-text.ts";
 import { utf8ByteLength } from "../../text/truncate-text.ts";
 
 /** The maximum length of a line in the event log, in bytes, including the line break. */
-export const maxEventLineBytes = 4096;
+const maxEventLineBytes = 4096;
 
-interface EventFacts {
+/** An event to log: a decision or an action of the owner, with its details. */
+export interface EventToLog {
   readonly event: string;
   readonly worker?: string;
   readonly [fact: string]: unknown;
@@ -35,7 +36,7 @@ const reservedNames: readonly string[] = ["at", "swarmId", "event", "worker", "i
  * most `maxEventLineBytes` bytes.
  */
 export function eventLine(
-  { event, worker, ...facts }: EventFacts,
+  { event, worker, ...facts }: EventToLog,
   { at, swarmId }: { readonly at: string; readonly swarmId: string | null },
 ): string {
   const swarmIdInFacts = facts["swarmId"];

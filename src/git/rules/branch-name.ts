@@ -17,9 +17,20 @@ export function isBranchName(name: string): boolean {
  * lower case, and are compared without regard to case, because some file systems ignore case.
  */
 const gitsOwn: ReadonlySet<string> = new Set([
-  ...["head", "stash", "auto_merge", "merge_autostash", "fetch_head", "orig_head", "merge_head"],
-  ...["cherry_pick_head", "revert_head", "rebase_head", "bisect_head", "bisect_expected_rev"],
-  ...["notes_merge_ref", "notes_merge_partial"],
+  "head",
+  "stash",
+  "auto_merge",
+  "merge_autostash",
+  "fetch_head",
+  "orig_head",
+  "merge_head",
+  "cherry_pick_head",
+  "revert_head",
+  "rebase_head",
+  "bisect_head",
+  "bisect_expected_rev",
+  "notes_merge_ref",
+  "notes_merge_partial",
 ]);
 
 /**
@@ -27,8 +38,17 @@ const gitsOwn: ReadonlySet<string> = new Set([
  * would be ambiguous.
  */
 const gitsFolders: ReadonlySet<string> = new Set([
-  ...["refs", "heads", "tags", "remotes", "notes", "bisect", "replace", "rewritten"],
-  ...["worktree", "worktrees", "main-worktree"],
+  "refs",
+  "heads",
+  "tags",
+  "remotes",
+  "notes",
+  "bisect",
+  "replace",
+  "rewritten",
+  "worktree",
+  "worktrees",
+  "main-worktree",
 ]);
 
 /**

@@ -6,7 +6,7 @@ export interface SensitivePath {
   readonly why: SensitiveReason;
 }
 
-export type SensitiveReason =
+type SensitiveReason =
   | "workflow" // scripts that the repository's host (for example GitHub) runs
   | "agent-settings" // instructions to coding agents, swarm's own included
   | "swarm-settings"
@@ -18,7 +18,7 @@ export type SensitiveReason =
   | "link-out"; // a symbolic link that leaves the tree
 
 /** A path whose file differs between two commits. */
-export interface ChangedPath {
+interface ChangedPath {
   readonly path: string;
   /** The symbolic link's target; null if the path is no symbolic link. */
   readonly linkTo: string | null;

@@ -13,11 +13,7 @@ export function compileDockerIgnore(text: string): (path: string) => boolean {
 
   return (path) => {
     const candidates = withFoldersAbove(path);
-    return rules.reduce(
-      (ignored, { matches, ignores }) =>
-        ignored !== ignores && candidates.some(matches) ? ignores : ignored,
-      false,
-    );
+    return rules.findLast(({ matches }) => candidates.some(matches))?.ignores ?? false;
   };
 }
 

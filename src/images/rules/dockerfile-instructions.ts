@@ -59,16 +59,15 @@ function joinContinued(
   continuation: string,
 ): { joined: string; next: number } {
   let joined = "";
-  let at = start;
-  for (; at < lines.length; at += 1) {
-    const line = lines[at] ?? "";
-    if (at > start && isSkipped(line)) continue;
+  let next = start;
+  for (let isContinued = true; isContinued && next < lines.length; next += 1) {
+    const line = lines[next] ?? "";
+    if (next > start && isSkipped(line)) continue;
     const end = line.trimEnd();
-    const isContinued = end.endsWith(continuation) && end.at(-2) !== continuation;
+    isContinued = end.endsWith(continuation) && end.at(-2) !== continuation;
     joined += isContinued ? end.slice(0, -1) : line;
-    if (!isContinued) return { joined: joined.replace(/^\uFEFF/, ""), next: at + 1 };
   }
-  return { joined: joined.replace(/^\uFEFF/, ""), next: at };
+  return { joined: joined.replace(/^\uFEFF/, ""), next };
 }
 
 /**

@@ -2,10 +2,7 @@
  * Returns a RUN instruction that contains the given shell lines. The Dockerfile's escape character joins the
  * lines.
  */
-export function renderRunInstruction(
-  lines: readonly string[],
-  { flags = "", continuation = "\\" }: { flags?: string; continuation?: string } = {},
-): string {
+export function renderRunInstruction(lines: readonly string[], continuation = "\\", flags = ""): string {
   const start = flags === "" ? "RUN " : `RUN ${flags} ${continuation}\n    `;
   return start + lines.join(` ${continuation}\n    `);
 }

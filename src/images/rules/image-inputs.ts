@@ -1,3 +1,5 @@
+import { parseJsonOrNull } from "../../text/parse-json-or-null.ts";
+
 /**
  * The inputs from which swarm builds an image, such as files and versions. Each input's name is mapped to a
  * checksum or an ID.
@@ -23,13 +25,9 @@ export function formatInputsLabel(inputs: ImageInputs): string {
  * Parses the inputs of an image from the image's label. Returns null if the label is missing or malformed.
  */
 export function parseInputsLabel(label: string | undefined): ImageInputs | null {
-  try {
-    const inputs: unknown = JSON.parse(label ?? "null");
-    if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs)) return null;
-    return Object.values(inputs).every((value) => typeof value === "string") ? (inputs as ImageInputs) : null;
-  } catch {
-    return null;
-  }
+  const inputs = parseJsonOrNull(label ?? "");
+  if (typeof inputs !== "object" || inputs === null || Array.isArray(inputs)) return null;
+  return Object.values(inputs).every((value) => typeof value === "string") ? (inputs as ImageInputs) : null;
 }
 
 /** Returns the inputs in which two builds of an image differ. */

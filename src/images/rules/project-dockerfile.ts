@@ -22,7 +22,7 @@ export function renderProjectDockerfile({
     prepare: prepareInstruction(layers),
     environment: environmentInstruction(layers),
     dependencies: layers.flatMap(dependencyInstructions).join("\n"),
-    workspace: workspaceLayer({ transfer }),
+    workspace: workspaceLayer(transfer),
   });
 }
 

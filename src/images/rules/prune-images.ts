@@ -14,12 +14,7 @@ export interface PrunableImage {
  */
 export function planImagePrune<Image extends PrunableImage>(
   images: readonly Image[],
-  {
-    project,
-    all,
-    own: onlyOwn = false,
-    current,
-  }: {
+  wanted: {
     readonly project: string | null;
     readonly all: boolean;
     readonly own?: boolean;
@@ -29,23 +24,17 @@ export function planImagePrune<Image extends PrunableImage>(
   // An image that a user built on top of one of swarm's images inherits swarm's labels, but belongs to the
   // user.
   const ours = images.filter(({ tags }) => tags.every((tag) => /^aimi-sandbox[:-]/.test(tag)));
-  if (all) return ours;
+  if (wanted.all) return ours;
 
-  const own = ours.filter((image) => image.role === "project-image" && image.project === project);
-  if (onlyOwn) return own;
+  const own = ours.filter((image) => image.role === "project-image" && image.project === wanted.project);
+  if (wanted.own) return own;
   const probes = ours.filter(({ role }) => role === "probe-image");
   const kept = new Set([...newestOf(own), ...newestOf(probes)]);
   return ours.filter((image) => {
-    if (kept.has(image) || image.tags.some((tag) => current.includes(tag))) return false;
-    switch (image.role) {
-      case "project-image":
-        return image.project === project;
-      case "base-image":
-      case "probe-image":
-        return true;
-      default:
-        return false;
-    }
+    if (kept.has(image) || image.tags.some((tag) => wanted.current.includes(tag))) return false;
+    return image.role === "project-image"
+      ? image.project === wanted.project
+      : image.role === "base-image" || image.role === "probe-image";
   });
 }
 

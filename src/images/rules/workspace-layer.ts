@@ -18,31 +18,19 @@ const bundle = "/tmp/workspace.bundle";
  * Renders the Dockerfile instructions of an image's last layer: a clean checkout of one commit with its
  * history, owned by user 1000.
  */
-export function workspaceLayer({
-  transfer,
-  continuation,
-}: {
-  transfer: BundleTransfer;
-  continuation?: string;
-}): string {
-  const declared = `ARG ${commitBuildArgument}`;
-  switch (transfer) {
-    case "buildkit": {
-      const flags = `--mount=type=bind,source=${workspaceBundleFileName},target=${bundle}`;
-      return [
-        declared,
-        renderRunInstruction(checkout, { flags, ...(continuation && { continuation }) }),
-      ].join("\n");
-    }
-    case "classic":
-      return [
-        declared,
-        `COPY --chown=1000:1000 ["${workspaceBundleFileName}", "${bundle}"]`,
-        renderRunInstruction([...checkout.slice(0, -1), `${checkout.at(-1)};`, `rm -f ${bundle}`], {
-          ...(continuation && { continuation }),
-        }),
-      ].join("\n");
-  }
+export function workspaceLayer(transfer: BundleTransfer, continuation?: string): string {
+  const mount = `--mount=type=bind,source=${workspaceBundleFileName},target=${bundle}`;
+  const instructions =
+    transfer === "buildkit"
+      ? [renderRunInstruction(checkout, continuation, mount)]
+      : [
+          `COPY --chown=1000:1000 ["${workspaceBundleFileName}", "${bundle}"]`,
+          renderRunInstruction(
+            [...checkout.slice(0, -1), `${checkout.at(-1)};`, `rm -f ${bundle}`],
+            continuation,
+          ),
+        ];
+  return [`ARG ${commitBuildArgument}`, ...instructions].join("\n");
 }
 
 /**

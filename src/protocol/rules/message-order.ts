@@ -106,7 +106,7 @@ export function judgeMessage(
 ): MessageVerdict {
   if (!isAdapterMessage(message))
     return violation(`the sandbox sent ${message.type}, which only the host may send`);
-  if (message.swarmId !== nextState.swarmId) return violation("the message has the swarmId of another swarm");
+  if (message.swarmId !== nextState.swarmId) return otherSwarm;
   if (message.attempt !== nextState.attempt)
     return violation(`the message belongs to attempt ${message.attempt} instead of ${nextState.attempt}`);
   if (message.type === "hello") return judgeHello(nextState, message);
@@ -115,13 +115,12 @@ export function judgeMessage(
     return judgeJournalled(nextState, message, nextState.helloContent.lastSeq);
 
   // An error without a `seq` is valid: it answers this host's own request.
-  if (message.type !== "heartbeat") return { kind: "new", nextState };
+  if (message.type !== "heartbeat") return accepted(nextState);
   const { storyId, phase } = message.payload;
   if (storyId !== undefined && !nextState.statusById.has(storyId))
     return violation(`the task has no story ${storyId}`);
-  if (phase !== "waiting" && isOther(nextState, message.containerId))
-    return violation("the message has the containerId of another container");
-  return { kind: "new", nextState };
+  if (phase !== "waiting" && isOther(nextState, message.containerId)) return otherContainer;
+  return accepted(nextState);
 }
 
 /**
@@ -131,13 +130,13 @@ export function judgeMessage(
 export function judgeUnknownMessage(
   known: AdapterConversationState,
   fields: Readonly<Record<string, unknown>>,
-): MessageVerdict {
+): Exclude<MessageVerdict, { kind: "new" }> {
   const { type, timestamp, swarmId, attempt, containerId, payload, seq } = fields;
   if (typeof type !== "string" || !/^[a-z][a-z0-9-]{0,49}$/.test(type))
     return violation("the message has a malformed type");
   if (typeof timestamp !== "string" || !/^\d{4}-\d{2}-\d{2}T[\d:.]{8,18}Z$/.test(timestamp))
     return violation(`the message ${type} has an invalid timestamp`);
-  if (swarmId !== known.swarmId) return violation("the message has the swarmId of another swarm");
+  if (swarmId !== known.swarmId) return otherSwarm;
   if (attempt !== known.attempt) return violation(`the message ${type} belongs to another attempt`);
   if (typeof containerId !== "string" || !/^([0-9a-f]{12,64})?$/.test(containerId))
     return violation(`the message ${type} has an invalid containerId`);
@@ -157,17 +156,13 @@ function judgeHello(
   if (protocol !== protocolVersion)
     return violation(`the adapter does not use the protocol ${protocolVersion}`);
   // While an adapter waits for its request, it does not know the id of its container yet.
-  if (phase !== "waiting" && isOther(known, hello.containerId))
-    return violation("the message has the containerId of another container");
+  if (phase !== "waiting" && isOther(known, hello.containerId)) return otherContainer;
   if (lastSeq < known.lastSeq)
     return violation(
       `a part of the worker's journal was lost: the journal ends at message ${lastSeq}, but the owner already received ${known.lastSeq}`,
     );
   // Only a connection's first `hello` counts. A later one answers a request, and says nothing about older messages.
-  return {
-    kind: "new",
-    nextState: known.helloContent ? known : { ...known, helloContent: { lastSeq, phase } },
-  };
+  return accepted(known.helloContent ? known : { ...known, helloContent: { lastSeq, phase } });
 }
 
 function judgeJournalled(
@@ -183,23 +178,19 @@ function judgeJournalled(
       `the adapter sent seq ${seq} after seq ${known.lastSeq}: at least one message is missing`,
     );
   // Messages that are older than the connection may come from an earlier container on the same volume.
-  if (seq > announced && isOther(known, message.containerId))
-    return violation("the message has the containerId of another container");
+  if (seq > announced && isOther(known, message.containerId)) return otherContainer;
 
   const next: AdapterConversationState = { ...known, lastSeq: seq, end: null };
-  if (type === "completion" || type === "error") return { kind: "new", nextState: { ...next, end: message } };
+  if (type === "completion" || type === "error") return accepted({ ...next, end: message });
   const { storyId } = message.payload;
   const status = known.statusById.get(storyId);
   if (!status) return violation(`the task has no story ${storyId}`);
-  if (type !== "progress-update") return { kind: "new", nextState: next };
+  if (type !== "progress-update") return accepted(next);
   const becomes = message.payload.status;
   if (!mayBecome[status].includes(becomes))
     return violation(`the status of the story ${storyId} is ${status} and cannot change to ${becomes}`);
-  if (becomes === status) return { kind: "new", nextState: next };
-  return {
-    kind: "new",
-    nextState: { ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) },
-  };
+  if (becomes === status) return accepted(next);
+  return accepted({ ...next, statusById: new Map([...known.statusById, [storyId, becomes]]) });
 }
 
 function isOther(known: AdapterConversationState, containerId: string): boolean {
@@ -212,6 +203,13 @@ function nameOf(end: AdapterConversationState["end"]): string {
     : "the error that ended the attempt";
 }
 
-function violation(reason: string): MessageVerdict {
+function accepted(nextState: AdapterConversationState): MessageVerdict {
+  return { kind: "new", nextState };
+}
+
+function violation(reason: string): Exclude<MessageVerdict, { kind: "new" }> {
   return { kind: "violation", reason };
 }
+
+const otherContainer = violation("the message has the containerId of another container");
+const otherSwarm = violation("the message has the swarmId of another swarm");

@@ -1,44 +1,38 @@
-import type {
-  Ack,
-  Activity,
-  Cancel,
-  Checkpoint,
-  Completion,
-  Credentials,
-  ErrorMessage,
-  Heartbeat,
-  Hello,
-  ProgressUpdate,
-  Resumed,
-  TaskRequest,
-  Usage,
-} from "../../contract/acp.ts";
+import type { AcpMessage, Completion, ErrorMessage, Heartbeat, Hello } from "../../contract/acp.ts";
+
+const adapterTypes = [
+  "hello",
+  "progress-update",
+  "activity",
+  "usage",
+  "checkpoint",
+  "heartbeat",
+  "completion",
+  "error",
+] as const;
+const hostTypes: readonly HostMessage["type"][] = ["task-request", "credentials", "ack", "cancel", "resumed"];
+const knownTypes: ReadonlySet<string> = new Set([...adapterTypes, ...hostTypes]);
 
 /** A message that the adapter in a worker's container sends to swarm on the host. */
-export type AdapterMessage =
-  | Hello
-  | ProgressUpdate
-  | Activity
-  | Usage
-  | Checkpoint
-  | Heartbeat
-  | Completion
-  | ErrorMessage;
+export type AdapterMessage = Extract<AcpMessage, { readonly type: (typeof adapterTypes)[number] }>;
 
 /** A message that swarm on the host sends to the adapter in a worker's container. */
-export type HostMessage = TaskRequest | Credentials | Ack | Cancel | Resumed;
+export type HostMessage = Exclude<AcpMessage, AdapterMessage>;
 
 /**
  * An adapter's message with a sequence number. The adapter and the host each write such messages to a
  * journal file of their own.
  */
 export type JournalledMessage =
-  | ProgressUpdate
-  | Activity
-  | Usage
-  | Checkpoint
-  | Completion
+  | Exclude<AdapterMessage, Hello | Heartbeat | ErrorMessage>
   | (ErrorMessage & { readonly seq: number });
+
+/** The exit codes of an adapter's container, by the status in the adapter's completion. */
+export const exitCodeByStatus: Readonly<Record<Completion["payload"]["status"], number>> = {
+  completed: 0,
+  failed: 1,
+  stopped: 143,
+};
 
 /** The version of the protocol between the host and the adapter. Both sides must use the same version. */
 export const protocolVersion = "acp/1";
@@ -59,36 +53,17 @@ export const maxLineBytesToAdapter: number = 8 * 1024 * 1024;
  */
 export const maxJsonDepthToHost = 32;
 
-const adapterTypes: ReadonlySet<string> = new Set([
-  "hello",
-  "progress-update",
-  "activity",
-  "usage",
-  "checkpoint",
-  "heartbeat",
-  "completion",
-  "error",
-] satisfies AdapterMessage["type"][]);
-
-const hostTypes: ReadonlySet<string> = new Set([
-  "task-request",
-  "credentials",
-  "ack",
-  "cancel",
-  "resumed",
-] satisfies HostMessage["type"][]);
-
 /**
  * Returns whether the protocol's JSON schema has messages of this type, so that swarm can validate such a
  * message.
  */
 export function isKnownMessageType(type: string): boolean {
-  return adapterTypes.has(type) || hostTypes.has(type);
+  return knownTypes.has(type);
 }
 
 /** Returns whether a message is one that the adapter sends to the host. */
-export function isAdapterMessage(message: AdapterMessage | HostMessage): message is AdapterMessage {
-  return adapterTypes.has(message.type);
+export function isAdapterMessage(message: AcpMessage): message is AdapterMessage {
+  return adapterTypes.some((type) => type === message.type);
 }
 
 /**

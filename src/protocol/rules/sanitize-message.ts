@@ -20,7 +20,11 @@ export function sanitizeMessage<Message extends AcpMessage>(message: Message): M
  * usual case.
  */
 function cleanValue(value: unknown, field: string): unknown {
-  if (typeof value === "string") return cleanString(value, manyLines.has(field));
+  if (typeof value === "string") {
+    // The fast path for nearly all texts.
+    if (hasNoHiddenCharacters(value)) return value;
+    return manyLines.has(field) ? sanitizeLines(value) : sanitizeText(value, Number.POSITIVE_INFINITY);
+  }
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const cleaned = value.map((item) => cleanValue(item, field));
@@ -34,10 +38,4 @@ function cleanValue(value: unknown, field: string): unknown {
     changed[name] = cleaned;
   }
   return changed ?? value;
-}
-
-function cleanString(text: string, hasLines: boolean): string {
-  // The fast path for nearly all texts.
-  if (hasNoHiddenCharacters(text)) return text;
-  return hasLines ? sanitizeLines(text) : sanitizeText(text, Number.POSITIVE_INFINITY);
 }

@@ -1,49 +1,9 @@
 /**
- * The side that reports an error code: the adapter in the container, swarm on the host, or either of them.
- */
-export type ErrorCodeProducer = "adapter" | "host" | "either";
-
-export type WorkerErrorCode =
-  | "REQUEST_INVALID"
-  | "REQUEST_CONFLICT"
-  | "MISSING_ENV_VAR"
-  | "TASK_FILE_NOT_FOUND"
-  | "TASK_FILE_INVALID"
-  | "GIT_CLONE_FAILED"
-  | "GIT_CHECKOUT_FAILED"
-  | "AGENT_NOT_FOUND"
-  | "AGENT_AUTH_FAILED"
-  | "AGENT_CRASH"
-  | "AGENT_STALLED"
-  | "AGENT_LIMIT_REACHED"
-  | "VERIFY_FAILED"
-  | "NOTHING_CHANGED"
-  | "HISTORY_REWRITTEN"
-  | "DEPENDENCY_FAILED"
-  | "DISK_FULL"
-  | "WORK_TOO_LARGE"
-  | "CONTAINER_OOM"
-  | "PROCESSES_EXHAUSTED"
-  | "COLLECT_FAILED"
-  | "BASE_CONFLICT"
-  | "PROOF_FAILED"
-  | "CONTAINER_LOST"
-  | "INTERRUPTED"
-  | "BUDGET_EXCEEDED"
-  | "ACP_CONNECTION_LOST"
-  | "ACP_PROTOCOL_VIOLATION"
-  | "UNKNOWN_ERROR";
-
-interface ErrorCodeFacts {
-  readonly by: ErrorCodeProducer;
-  readonly meaning: string;
-}
-
-/**
  * All error codes that say why a story or a worker failed. The codes never change, because users and scripts
- * depend on them.
+ * depend on them. `by` is the side that reports the code: the adapter in the container, swarm on the host, or
+ * either of them.
  */
-export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>> = {
+export const workerErrorCodes = {
   REQUEST_INVALID: {
     by: "adapter",
     meaning: "the request does not match the schema of the worker protocol",
@@ -131,4 +91,6 @@ export const workerErrorCodes: Readonly<Record<WorkerErrorCode, ErrorCodeFacts>>
     meaning: "the sandbox sent a message that violates the worker protocol",
   },
   UNKNOWN_ERROR: { by: "either", meaning: "a bug in swarm; the message names its location" },
-};
+} as const;
+
+export type WorkerErrorCode = keyof typeof workerErrorCodes;

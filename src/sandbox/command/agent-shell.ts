@@ -2,6 +2,7 @@ import type { Containers, TerminalSession, TerminalSize } from "../../engine/con
 import { SwarmError } from "../../errors/errors.ts";
 import { defaultMaxOutputLength } from "../sandbox-defaults.ts";
 import {
+  type CommandContainer,
   type CommandRequest,
   type CommandResult,
   endCommandProcesses,
@@ -11,9 +12,8 @@ import {
 } from "./run-command.ts";
 
 /** A worker's container, in which the user opens a shell or runs a command. */
-export interface AgentContainer {
+interface AgentContainer extends CommandContainer {
   readonly containers: Pick<Containers, "exec" | "openTerminal" | "inspect">;
-  readonly containerId: string;
 }
 
 const workspace = "/workspace";
@@ -63,7 +63,9 @@ const inWorkspace: readonly string[] = [...asAgent, "/bin/sh", "-c", goTo, "sh",
  * because the agent may have changed them.
  */
 const anyShell: readonly string[] = [
-  ...["/bin/sh", "-c", "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh"],
+  "/bin/sh",
+  "-c",
+  "command -v bash >/dev/null && exec bash --noprofile --norc; exec sh",
 ];
 
 /**
@@ -71,17 +73,19 @@ const anyShell: readonly string[] = [
  * or a shell if the command is empty.
  */
 export async function openAgentTerminal(
-  { containers, containerId }: AgentContainer,
+  container: AgentContainer,
   { command, term, prompt, ...size }: TerminalSize & AgentTerminalOptions,
   signal: AbortSignal,
 ): Promise<AgentSession> {
-  await refuseCapable({ containers, containerId }, signal);
+  await refuseCapable(container, signal);
   const key = newCommandKey();
-  const session = await containers.openTerminal(
-    containerId,
+  const session = await container.containers.openTerminal(
+    container.containerId,
     {
       command: [...inWorkspace, ...(command.length > 0 ? command : anyShell)],
-      ...{ user: "0:0", workdir: "/", ...size },
+      user: "0:0",
+      workdir: "/",
+      ...size,
       env: { ...environment, TERM: term, PS1: prompt, AIMI_EXEC: key },
     },
     signal,
@@ -94,35 +98,33 @@ export async function openAgentTerminal(
     async exitCode() {
       const exit = await session.exit();
       if (exit.kind === "lost")
-        throw await explainLostExitCode(
-          containers,
-          containerId,
-          command.join(" ") || "the shell",
-          exit.reason,
-        );
+        throw await explainLostExitCode(container, command.join(" ") || "the shell", exit.reason);
       hasEnded = true;
       return exit.code;
     },
     async [Symbol.asyncDispose]() {
       await session[Symbol.asyncDispose]();
-      if (!hasEnded) await endCommandProcesses(containers, { containerId, key, commandPrefix: inWorkspace });
+      if (!hasEnded) await endCommandProcesses(container, key, inWorkspace);
     },
   };
 }
 
 /** Runs a command in the agent's workspace folder, as the agent's user and without a terminal. */
 export async function runCommandAsAgentUser(
-  { containers, containerId }: AgentContainer,
+  container: CommandContainer,
   request: Pick<CommandRequest, "command" | "input" | "onOutput">,
   signal: AbortSignal,
 ): Promise<CommandResult> {
-  await refuseCapable({ containers, containerId }, signal);
+  await refuseCapable(container, signal);
   return runCommand(
-    containers,
+    container,
     {
       ...request,
-      ...{ containerId, env: environment, workdir: "/", commandPrefix: inWorkspace },
-      ...{ timeoutMs: null, outputLimit: defaultMaxOutputLength },
+      env: environment,
+      workdir: "/",
+      commandPrefix: inWorkspace,
+      timeoutMs: null,
+      outputLimit: defaultMaxOutputLength,
     },
     signal,
   );
@@ -133,7 +135,7 @@ export async function runCommandAsAgentUser(
  * the rights with a test program, because the name of a runtime proves nothing.
  */
 async function refuseCapable(
-  { containers, containerId }: AgentContainer,
+  { containers, containerId }: CommandContainer,
   signal: AbortSignal,
 ): Promise<void> {
   const command = [...asAgent, "/bin/cat", "/proc/self/status"];

@@ -3,7 +3,7 @@ import { openProjectSandboxes, type SandboxProject } from "../open-project-sandb
 import { findRunningSandbox } from "../running-sandbox.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
 
-export interface ExecInSandboxRequest {
+interface ExecInSandboxRequest {
   readonly command: readonly string[];
   /** The ID or name of the sandbox; null for the latest sandbox. */
   readonly sandbox: string | null;
@@ -18,10 +18,9 @@ export async function execInSandbox(
   signal: AbortSignal,
 ): Promise<CommandResult> {
   const sandboxes = await openProjectSandboxes(project);
-  const { containers, containerId } = await findRunningSandbox(sandboxes, sandbox, signal);
   return runCommand(
-    containers,
-    { ...request, containerId, workdir: "/work", timeoutMs: null, outputLimit: 10_000 },
+    await findRunningSandbox(sandboxes, sandbox, signal),
+    { ...request, workdir: "/work", timeoutMs: null, outputLimit: 10_000 },
     signal,
   );
 }

@@ -1,3 +1,8 @@
+/** Returns the command that runs a shell script with arguments. */
+export function shellCommand(script: string, ...args: readonly string[]): string[] {
+  return ["sh", "-c", script, "sh", ...args];
+}
+
 /**
  * The exit codes by which the scripts in this file report their own errors. The programs that the scripts
  * call do not normally exit with these codes.

@@ -4,10 +4,20 @@ import { SwarmError } from "../../errors/errors.ts";
 import { BoundedText } from "../../text/bounded-text.ts";
 import { formatBytes } from "../../text/duration-and-size.ts";
 import { sandboxUser } from "../sandbox-defaults.ts";
-import { commandStateScript, killCommandScript, runCommandScript } from "./in-container-scripts.ts";
+import {
+  commandStateScript,
+  killCommandScript,
+  runCommandScript,
+  shellCommand,
+} from "./in-container-scripts.ts";
+
+/** The container in which a command runs, and the engine's containers. */
+export interface CommandContainer {
+  readonly containers: Pick<Containers, "exec" | "inspect">;
+  readonly containerId: string;
+}
 
 export interface CommandRequest {
-  readonly containerId: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly workdir?: string;
@@ -19,11 +29,8 @@ export interface CommandRequest {
    * characters come from its beginning and half from its end.
    */
   readonly outputLimit: number;
-  /**
-   * The maximum size of stdout and stderr together in bytes; null for no limit. If the program exceeds this
-   * limit, swarm kills it.
-   */
-  readonly maxOutputBytes?: number | null;
+  /** The maximum size of stdout and stderr together in bytes. If the program exceeds it, swarm kills it. */
+  readonly maxOutputBytes?: number;
   /**
    * Called with each chunk of stdout or stderr. Swarm reads the next chunk only after the returned promise
    * has resolved.
@@ -62,11 +69,11 @@ const endWithinMs = 15_000;
  * processes of the program in the container.
  */
 export async function runCommand(
-  containers: Pick<Containers, "exec" | "inspect">,
+  container: CommandContainer,
   request: CommandRequest,
   signal?: AbortSignal,
 ): Promise<CommandResult> {
-  const { containerId, command, timeoutMs } = request;
+  const { command, timeoutMs } = request;
   refuseVariables(request.env ?? {});
   const key = request.key ?? newCommandKey();
   const name = command.join(" ").slice(0, 200);
@@ -86,18 +93,12 @@ export async function runCommand(
   };
   let exit: ExecExit;
   try {
-    await using execution = await containers.exec(
-      containerId,
+    await using execution = await container.containers.exec(
+      container.containerId,
       {
         command: [
           ...(request.commandPrefix ?? []),
-          "sh",
-          "-c",
-          runCommandScript,
-          "sh",
-          key,
-          request.key === undefined ? "forget" : "keep",
-          ...command,
+          ...shellCommand(runCommandScript, key, request.key === undefined ? "forget" : "keep", ...command),
         ],
         user: request.commandPrefix ? "0:0" : sandboxUser,
         env: { ...request.env, AIMI_EXEC: key },
@@ -117,21 +118,21 @@ export async function runCommand(
     exit = await execution.exit();
   } catch (error) {
     if (!ending.aborted) throw error;
-    await endCommandProcesses(containers, {
-      ...{ containerId, key },
-      ...(request.commandPrefix && { commandPrefix: request.commandPrefix }),
-    });
+    await endCommandProcesses(container, key, request.commandPrefix);
     throw ending.reason;
   } finally {
     clearTimeout(timer);
   }
-  if (exit.kind === "lost") throw await explainLostExitCode(containers, containerId, name, exit.reason);
+  if (exit.kind === "lost") throw await explainLostExitCode(container, name, exit.reason);
   const [stdout, stderr] = [texts.stdout.finish(), texts.stderr.finish()];
   refuseUnstarted(command, { exit: exit.code, key, stdout: stdout.text, stderr: stderr.text });
   return {
     exitCode: exit.code,
-    ...{ stdout: stdout.text, stderr: stderr.text, isCut: stdout.isCut || stderr.isCut },
-    ...{ stdoutLength: stdout.length, stderrLength: stderr.length },
+    stdout: stdout.text,
+    stderr: stderr.text,
+    isCut: stdout.isCut || stderr.isCut,
+    stdoutLength: stdout.length,
+    stderrLength: stderr.length,
     durationMs: performance.now() - startedAt,
   };
 }
@@ -140,21 +141,20 @@ export function newCommandKey(): string {
   return randomBytes(8).toString("hex");
 }
 
-export type CommandState =
+type CommandState =
   | { readonly kind: "running" | "unknown" }
   | { readonly kind: "ended"; readonly exitCode: number };
 
 /** Returns the state of a program that another process started in the container with this key. */
 export async function readCommandState(
-  containers: Containers,
-  { containerId, key }: { readonly containerId: string; readonly key: string },
+  container: CommandContainer,
+  key: string,
   signal?: AbortSignal,
 ): Promise<CommandState> {
   const { stdout } = await runCommand(
-    containers,
+    container,
     {
-      containerId,
-      command: ["sh", "-c", commandStateScript, "sh", key],
+      command: shellCommand(commandStateScript, key),
       timeoutMs: endWithinMs,
       outputLimit: 100,
     },
@@ -210,7 +210,7 @@ async function readOutput(
       return;
     }
     total += chunk.bytes.length;
-    if (maxOutputBytes !== undefined && maxOutputBytes !== null && total > maxOutputBytes) {
+    if (maxOutputBytes !== undefined && total > maxOutputBytes) {
       const facts = { command: command.join(" ").slice(0, 200), limit: formatBytes(maxOutputBytes) };
       limit.abort(new SwarmError("OUTPUT_TOO_LONG", facts));
       return;
@@ -223,19 +223,16 @@ async function readOutput(
  * errors of the engine: if the container is gone, no processes are left.
  */
 export async function endCommandProcesses(
-  containers: Pick<Containers, "exec">,
-  {
-    containerId,
-    key,
-    commandPrefix,
-  }: Pick<CommandRequest, "containerId" | "commandPrefix"> & { readonly key: string },
+  { containers, containerId }: CommandContainer,
+  key: string,
+  commandPrefix: readonly string[] | undefined,
 ): Promise<void> {
   const deadline = AbortSignal.timeout(endWithinMs);
   try {
     await using execution = await containers.exec(
       containerId,
       {
-        command: [...(commandPrefix ?? []), "sh", "-c", killCommandScript, "sh", key],
+        command: [...(commandPrefix ?? []), ...shellCommand(killCommandScript, key)],
         user: commandPrefix ? "0:0" : sandboxUser,
         input: false,
       },
@@ -255,8 +252,7 @@ export async function endCommandProcesses(
  * has ended.
  */
 export async function explainLostExitCode(
-  containers: Pick<Containers, "inspect">,
-  id: string,
+  { containers, containerId: id }: CommandContainer,
   command: string,
   reason: string,
 ): Promise<SwarmError> {

@@ -1,19 +1,31 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import type { Containers } from "../../engine/containers.ts";
 import { resolveContainerPath } from "../../engine/rules/container-path.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { runCommand } from "../command/run-command.ts";
-import type { ProjectSandboxDeps } from "../project-sandboxes.ts";
-import { parseSandboxPath } from "../rules/sandbox-path.ts";
+import { shellCommand } from "../command/in-container-scripts.ts";
+import { type CommandContainer, runCommand } from "../command/run-command.ts";
+import {
+  openProjectSandboxes,
+  type ProjectSandboxDeps,
+  type SandboxProject,
+} from "../open-project-sandboxes.ts";
 import { findRunningSandbox } from "../running-sandbox.ts";
 import { listArchiveEntries } from "./list-archive-entries.ts";
 import { copyFilesIntoSandbox, copyPathOutOfSandbox } from "./sandbox-files.ts";
 
-export interface CopyRequest {
+interface CopyRequest {
   /** The path of the source: a path on this machine, or `<sandbox>:<path>`. */
   readonly from: string;
   readonly to: string;
+}
+
+/** Copies files between the user's current folder and a sandbox, and returns the paths. */
+export async function copySandboxFiles(
+  project: SandboxProject,
+  request: CopyRequest,
+  signal: AbortSignal,
+): Promise<CopyRequest> {
+  return copyBetweenHostAndSandbox(await openProjectSandboxes(project), request, project.host, signal);
 }
 
 /**
@@ -33,25 +45,34 @@ export async function copyBetweenHostAndSandbox(
     });
   if (source) {
     const place = await resolveLocal(folder, to);
-    const { containers, containerId } = await findRunningSandbox(deps, source.sandbox, signal);
+    const container = await findRunningSandbox(deps, source.sandbox, signal);
     const path = resolveContainerPath("/work", source.path, { absolute: source.path.startsWith("/") });
     const into = await freePath(place, basename(path));
-    await copyPathOutOfSandbox(containers, { id: containerId, path, into, leaveOut: false }, signal);
+    await copyPathOutOfSandbox(container, { path, into, leaveOut: false }, signal);
     return { from, to: into };
   }
   const { sandbox, path } = target ?? { sandbox: null, path: "" };
   const here = await resolveLocal(folder, from);
   const found = await listArchiveEntries(here);
-  const { containers, containerId } = await findRunningSandbox(deps, sandbox, signal);
+  const container = await findRunningSandbox(deps, sandbox, signal);
   const there = resolveContainerPath("/work", path, { absolute: path.startsWith("/") });
   // Chooses the target as `cp` does: if the path is an existing folder, the copy goes into the folder; else
   // the path is the copy's new name.
-  const isFolder =
-    path === "" || path.endsWith("/") || (await isFolderIn(containers, containerId, there, signal));
+  const isFolder = path === "" || path.endsWith("/") || (await isFolderIn(container, there, signal));
   const [into, name] = isFolder ? [there, basename(here)] : [dirname(there), basename(there)];
   const files = isFolder ? found : await listArchiveEntries(here, name);
-  await copyFilesIntoSandbox(containers, { id: containerId, into, files }, signal);
+  await copyFilesIntoSandbox(container, { into, files }, signal);
   return { from, to: `${into}/${name}` };
+}
+
+/**
+ * Parses the location of a file in a sandbox: `id:/path`, or `:/path` for the latest sandbox. Returns null
+ * for a path on this machine.
+ */
+function parseSandboxPath(text: string): { readonly sandbox: string | null; readonly path: string } | null {
+  const [, sandbox, path] = /^([A-Za-z0-9_-]*):(.*)$/s.exec(text) ?? [];
+  if (path === undefined) return null;
+  return { sandbox: sandbox || null, path };
 }
 
 /**
@@ -86,19 +107,10 @@ function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-async function isFolderIn(
-  containers: Containers,
-  containerId: string,
-  path: string,
-  signal?: AbortSignal,
-): Promise<boolean> {
-  const request = {
-    containerId,
-    command: ["sh", "-c", '[ -d "$1" ]', "sh", path],
-    timeoutMs: 30_000,
-    outputLimit: 100,
-  };
-  return (await runCommand(containers, request, signal)).exitCode === 0;
+async function isFolderIn(container: CommandContainer, path: string, signal?: AbortSignal): Promise<boolean> {
+  const command = shellCommand('[ -d "$1" ]', path);
+  const { exitCode } = await runCommand(container, { command, timeoutMs: 30_000, outputLimit: 100 }, signal);
+  return exitCode === 0;
 }
 
 /**

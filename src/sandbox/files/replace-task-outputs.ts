@@ -2,7 +2,15 @@ import { opendir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTree } from "../../machine/remove-tree.ts";
 import { BoundedList } from "../../text/bounded-list.ts";
-import type { CollectedOutputs } from "../sandbox-folders-port.ts";
+
+/** The files that swarm collected from a sandbox into `outputs/` on the host. */
+export interface CollectedOutputs {
+  /** The paths of the first collected files, in alphabetical order. `more` is the number of further files. */
+  readonly files: readonly string[];
+  readonly more: number;
+  /** The output paths that the spec expects, but that swarm did not find. */
+  readonly missing: readonly string[];
+}
 
 /**
  * The names of swarm's own files in a sandbox's folder `outputs/`, which also contains the output files of

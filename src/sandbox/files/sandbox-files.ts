@@ -4,12 +4,13 @@ import { basename, dirname, join } from "node:path";
 import { type EntryToPack, packFiles } from "../../archive/pack-files.ts";
 import type { ArchiveLimits } from "../../archive/read-archive.ts";
 import { unpackArchive } from "../../archive/unpack-archive.ts";
-import type { Containers } from "../../engine/containers.ts";
-import { SwarmError } from "../../errors/errors.ts";
+import type { Containers, OutputChunk } from "../../engine/containers.ts";
+import { isError, SwarmError } from "../../errors/errors.ts";
+import { isSystemError } from "../../errors/system-errors.ts";
 import { BoundedList } from "../../text/bounded-list.ts";
 import { formatBytes } from "../../text/duration-and-size.ts";
 import * as scripts from "../command/in-container-scripts.ts";
-import { runCommand } from "../command/run-command.ts";
+import { type CommandContainer, type CommandRequest, runCommand } from "../command/run-command.ts";
 import { sandboxUser } from "../sandbox-defaults.ts";
 import { createTarErrorParser, type TarErrorMessage } from "./tar-errors.ts";
 
@@ -45,76 +46,41 @@ const maxListLength = 64 * 1024 * 1024;
  * than `maxBytes`.
  */
 export async function readSandboxFile(
-  containers: Containers,
-  { id, path, maxBytes }: { readonly id: string; readonly path: string; readonly maxBytes: number },
+  container: CommandContainer,
+  { path, maxBytes }: { readonly path: string; readonly maxBytes: number },
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  const { exitCode, stderr } = await runCommand(
-    containers,
-    {
-      containerId: id,
-      command: ["sh", "-c", scripts.readFileScript, "sh", path],
-      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxBytes },
-      onOutput: ({ stream, bytes }) => {
-        // Copies the chunk, because the engine's client reuses the chunk's buffer.
-        if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
-      },
-    },
-    signal,
-  ).catch((error: unknown) => {
-    if (!(error instanceof SwarmError) || error.code !== "OUTPUT_TOO_LONG") throw error;
-    throw new SwarmError(
-      "PATH_REFUSED",
-      { path, reason: `the file is larger than ${formatBytes(maxBytes)}` },
-      error,
-    );
+  const operation = { path, command: scripts.shellCommand(scripts.readFileScript, path) };
+  const wrongKind = "the path is not a regular file";
+  return readOutput(container, { ...operation, wrongKind, maxBytes }, signal).catch((error: unknown) => {
+    if (!isError(error, "OUTPUT_TOO_LONG")) throw error;
+    const reason = `the file is larger than ${formatBytes(maxBytes)}`;
+    throw new SwarmError("PATH_REFUSED", { path, reason }, error);
   });
-  refuse(path, exitCode, stderr, "the path is not a regular file");
-  return Buffer.concat(chunks);
 }
 
 /** Atomically writes a file in a sandbox. Creates missing parent folders. */
 export async function writeSandboxFile(
-  containers: Containers,
-  { id, path, content }: { readonly id: string; readonly path: string; readonly content: Uint8Array },
+  container: CommandContainer,
+  { path, content }: { readonly path: string; readonly content: Uint8Array },
   signal?: AbortSignal,
 ): Promise<void> {
-  const unique = randomBytes(6).toString("hex");
-  const { exitCode, stderr } = await runCommand(
-    containers,
-    {
-      containerId: id,
-      command: ["sh", "-c", scripts.writeFileScript, "sh", path, String(content.length), unique],
-      input: content,
-      ...{ timeoutMs: fileMs, outputLimit: 2_000 },
-    },
-    signal,
-  );
-  refuse(path, exitCode, stderr, "the path is a folder");
+  const args = [path, String(content.length), randomBytes(6).toString("hex")];
+  const command = scripts.shellCommand(scripts.writeFileScript, ...args);
+  const operation = { path, command, wrongKind: "the path is a folder" };
+  await runFileOperation(container, operation, { input: content, timeoutMs: fileMs }, signal);
 }
 
 /** Lists the entries of a folder in a sandbox, sorted by name. */
 export async function listSandboxFolder(
-  containers: Containers,
-  { id, path }: { readonly id: string; readonly path: string },
+  container: CommandContainer,
+  path: string,
   signal?: AbortSignal,
 ): Promise<ListedFile[]> {
-  const chunks: Uint8Array[] = [];
-  const { exitCode, stderr } = await runCommand(
-    containers,
-    {
-      containerId: id,
-      command: ["sh", "-c", scripts.listFolderScript, "sh", path],
-      ...{ timeoutMs: fileMs, outputLimit: 2_000, maxOutputBytes: maxListLength },
-      onOutput: ({ stream, bytes }) => {
-        if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
-      },
-    },
-    signal,
-  );
-  refuse(path, exitCode, stderr, "the path is not a folder");
-  return Buffer.concat(chunks)
+  const operation = { path, command: scripts.shellCommand(scripts.listFolderScript, path) };
+  const wrongKind = "the path is not a folder";
+  const rows = await readOutput(container, { ...operation, wrongKind, maxBytes: maxListLength }, signal);
+  return rows
     .toString()
     .split("\0")
     .filter(Boolean)
@@ -127,21 +93,52 @@ export async function listSandboxFolder(
 
 /** Copies files into a folder of a running sandbox. The sandbox's user writes and owns the files. */
 export async function copyFilesIntoSandbox(
-  containers: Containers,
-  { id, into, files }: { readonly id: string; readonly into: string; readonly files: Iterable<EntryToPack> },
+  container: CommandContainer,
+  { into, files }: { readonly into: string; readonly files: Iterable<EntryToPack> },
   signal?: AbortSignal,
 ): Promise<void> {
-  const { exitCode, stderr } = await runCommand(
-    containers,
-    {
-      containerId: id,
-      command: ["sh", "-c", scripts.unpackScript, "sh", into],
-      input: packFiles(files),
-      ...{ timeoutMs: null, outputLimit: 2_000 },
-    },
-    signal,
-  );
-  refuse(into, exitCode, stderr, "the path is not a folder");
+  const command = scripts.shellCommand(scripts.unpackScript, into);
+  const operation = { path: into, command, wrongKind: "the path is not a folder" };
+  await runFileOperation(container, operation, { input: packFiles(files), timeoutMs: null }, signal);
+}
+
+interface FileOperation {
+  readonly path: string;
+  readonly command: readonly string[];
+  /** The reason why swarm refuses the path if the path is of the wrong kind. */
+  readonly wrongKind: string;
+}
+
+/** Runs a script that reads or writes a path in a sandbox. Throws if the script reports a failure. */
+async function runFileOperation(
+  container: CommandContainer,
+  { path, command, wrongKind }: FileOperation,
+  options: Pick<CommandRequest, "input" | "timeoutMs" | "maxOutputBytes" | "onOutput">,
+  signal?: AbortSignal,
+): Promise<void> {
+  const request = { ...options, command, outputLimit: 2_000 };
+  const { exitCode, stderr } = await runCommand(container, request, signal);
+  refuse(path, exitCode, stderr, wrongKind);
+}
+
+async function readOutput(
+  container: CommandContainer,
+  { maxBytes, ...operation }: FileOperation & { readonly maxBytes: number },
+  signal?: AbortSignal,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  const onOutput = ({ stream, bytes }: OutputChunk): void => {
+    // Copies the chunk, because the engine's client reuses the chunk's buffer.
+    if (stream === "stdout") chunks.push(Uint8Array.from(bytes));
+  };
+  const options = { timeoutMs: fileMs, maxOutputBytes: maxBytes, onOutput };
+  await runFileOperation(container, operation, options, signal);
+  return Buffer.concat(chunks);
+}
+
+/** A sandbox's container, from which swarm copies files whether it is running or not. */
+interface CopySource extends CommandContainer {
+  readonly containers: Pick<Containers, "copyOut" | "exec" | "inspect">;
 }
 
 /**
@@ -149,8 +146,8 @@ export async function copyFilesIntoSandbox(
  * is a link, a device or unreadable; with `leaveOut`, skips such entries and reports them.
  */
 export async function copyPathOutOfSandbox(
-  containers: Containers,
-  { id, path, into, leaveOut }: { id: string; path: string; into: string; leaveOut: boolean },
+  { containers, containerId: id }: CopySource,
+  { path, into, leaveOut }: { path: string; into: string; leaveOut: boolean },
   signal?: AbortSignal,
 ): Promise<CopiedOut> {
   if (await lstat(into).catch(() => null))
@@ -167,8 +164,8 @@ export async function copyPathOutOfSandbox(
   const archive =
     facts.state === "running"
       ? packedByProgram(
-          containers,
-          { id, path, most: leaveOut ? String(copyLimits.bytes) : "" },
+          { containers, containerId: id },
+          { path, most: leaveOut ? String(copyLimits.bytes) : "" },
           (complaint) =>
             complaints[complaint.kind].add(complaint, complaint.path.length + complaint.reason.length),
           signal,
@@ -187,8 +184,8 @@ export async function copyPathOutOfSandbox(
     const [problem] = [...missed.items, ...torn.items];
     if (problem && !leaveOut) throw unreadable(path, problem);
     const leftOut = [...unpacked.leftOut, ...barred.items, ...missed.items, ...torn.items];
-    await rename(join(all, name), into).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT") throw error;
+    await rename(join(all, name), into).catch((error: unknown) => {
+      if (!isSystemError(error, "ENOENT")) throw error;
       throw new SwarmError("ARCHIVE_REFUSED", {
         entry: name,
         reason: leftOut[0]?.reason ?? "the archive does not contain the path",
@@ -196,7 +193,8 @@ export async function copyPathOutOfSandbox(
     });
     return {
       files: unpacked.files.map((file) => file.slice(name.length + 1)).filter(Boolean),
-      ...{ bytes: unpacked.bytes, leftOut },
+      bytes: unpacked.bytes,
+      leftOut,
       more: {
         files: unpacked.more.files,
         barred: unpacked.more.barred + barred.more,
@@ -207,8 +205,7 @@ export async function copyPathOutOfSandbox(
   } catch (error) {
     // If `tar` complained, its message explains the error better than the missing entry in the archive.
     const [problem] = complaints.missed.items;
-    if (problem && error instanceof SwarmError && error.code === "ARCHIVE_REFUSED")
-      throw unreadable(path, problem, error);
+    if (problem && isError(error, "ARCHIVE_REFUSED")) throw unreadable(path, problem, error);
     throw error;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -220,14 +217,14 @@ export async function copyPathOutOfSandbox(
  * in the sandbox creates it: only `unpackArchive` may read the stream.
  */
 async function* packedByProgram(
-  containers: Containers,
-  { id, path, most }: { id: string; path: string; most: string },
+  { containers, containerId }: CommandContainer,
+  { path, most }: { path: string; most: string },
   complain: (complaint: TarErrorMessage) => void,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   await using execution = await containers.exec(
-    id,
-    { command: ["sh", "-c", scripts.packPathScript, "sh", path, most], user: sandboxUser, input: false },
+    containerId,
+    { command: scripts.shellCommand(scripts.packPathScript, path, most), user: sandboxUser, input: false },
     signal,
   );
   let hasComplaint = false;

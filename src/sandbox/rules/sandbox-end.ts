@@ -1,8 +1,6 @@
 import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import { isGvisorCrash } from "../../engine/rules/process-limits.ts";
 
-export type { SandboxRecord };
-
 /** The state of a sandbox's container as the engine reports it. */
 export type ObservedSandbox =
   | { readonly kind: "missing" }
@@ -17,7 +15,7 @@ export type ObservedSandbox =
     };
 
 /** The fields of a sandbox's record that swarm sets when the sandbox ends: how, when and why it ended. */
-export interface SandboxEnd {
+interface SandboxEnd {
   readonly status: "failed" | "timeout";
   readonly completedAt: string;
   readonly reason: { readonly code: string; readonly message: string };
@@ -42,26 +40,19 @@ export function findSandboxEnd(
       return null;
     case "missing":
       return {
-        status: "failed",
+        ...failed("CONTAINER_LOST", "the sandbox's container was removed, but not by swarm"),
         completedAt: now.toISOString(),
-        reason: { code: "CONTAINER_LOST", message: "the sandbox's container was removed, but not by swarm" },
       };
     case "ended":
       return {
-        ...(isDestroyed ? destroyedByUser : judgeEnd(record, observed)),
+        // The user may have destroyed the sandbox while a task was running in it.
+        ...(isDestroyed
+          ? failed("CONTAINER_ENDED", "`swarm sandbox destroy` ended the sandbox")
+          : judgeEnd(record, observed)),
         completedAt: observed.finishedAt,
       };
   }
 }
-
-/**
- * How a sandbox ended, for its record, if the user ran `swarm sandbox destroy` while a task was running in
- * the sandbox.
- */
-const destroyedByUser: Pick<SandboxEnd, "status" | "reason"> = {
-  status: "failed",
-  reason: { code: "CONTAINER_ENDED", message: "`swarm sandbox destroy` ended the sandbox" },
-};
 
 /** Returns whether a sandbox has ended for good, so that no further task can run in it. */
 export function hasSandboxEndedForGood({
@@ -75,8 +66,13 @@ export function hasSandboxEndedForGood({
 
 /** The error codes of failures that ended the whole sandbox, not only a task in it. */
 const endingReasons: ReadonlySet<string | undefined> = new Set([
-  ...["CONTAINER_LOST", "CONTAINER_ENDED", "CONTAINER_OOM", "CREATION_INTERRUPTED"],
-  ...["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"],
+  "CONTAINER_LOST",
+  "CONTAINER_ENDED",
+  "CONTAINER_OOM",
+  "CREATION_INTERRUPTED",
+  "DISK_FULL",
+  "FILES_EXHAUSTED",
+  "PROCESSES_EXHAUSTED",
 ]);
 
 function judgeEnd(
@@ -89,26 +85,21 @@ function judgeEnd(
       reason: { code: "SANDBOX_EXPIRED", message: `the sandbox reached its time to live of ${ttl}` },
     };
   if (memoryExhausted)
-    return {
-      status: "failed",
-      reason: {
-        code: "CONTAINER_OOM",
-        message: "the sandbox reached its memory limit, and the sandbox's container was ended",
-      },
-    };
+    return failed(
+      "CONTAINER_OOM",
+      "the sandbox reached its memory limit, and the sandbox's container was ended",
+    );
   if (isGvisorCrash(isolation.runtime, exitCode))
-    return {
-      status: "failed",
-      reason: {
-        code: "PROCESSES_EXHAUSTED",
-        message: `the sandbox's own kernel (gVisor) ended, probably because more than ${limits.pids} processes ran`,
-      },
-    };
-  return {
-    status: "failed",
-    reason: {
-      code: "CONTAINER_ENDED",
-      message: `the sandbox's container was ended from outside (exit code ${exitCode ?? "unknown"})`,
-    },
-  };
+    return failed(
+      "PROCESSES_EXHAUSTED",
+      `the sandbox's own kernel (gVisor) ended, probably because more than ${limits.pids} processes ran`,
+    );
+  return failed(
+    "CONTAINER_ENDED",
+    `the sandbox's container was ended from outside (exit code ${exitCode ?? "unknown"})`,
+  );
+}
+
+function failed(code: string, message: string): Pick<SandboxEnd, "status" | "reason"> {
+  return { status: "failed", reason: { code, message } };
 }

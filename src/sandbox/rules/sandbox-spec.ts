@@ -1,26 +1,29 @@
-import type { SandboxPermissions, SandboxSpecFile } from "../../contract/sandbox.ts";
+import type { SandboxSpecFile } from "../../contract/sandbox.ts";
 import { isImageReference } from "../../engine/rules/image-reference.ts";
-import type { IsolationLevel } from "../../engine/rules/isolation.ts";
 import { formatBytes, parseDurationMs, parseSizeBytes } from "../../text/duration-and-size.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
-
-export type { SandboxPermissions, SandboxSpecFile };
 
 const languages = ["python", "node", "bash"] as const;
 
 /** The image in which a sandbox runs: swarm's own image for a language, or any other image. */
-export type SandboxRuntime =
+type SandboxRuntime =
   | { readonly kind: "language"; readonly language: (typeof languages)[number] }
   | { readonly kind: "image"; readonly image: string };
 
-/** The parsed content of a `sandbox.yaml`, with defaults for missing fields. */
-export interface SandboxSpec {
+/**
+ * The parsed content of a `sandbox.yaml`, with defaults for missing fields. Swarm records and shows the
+ * permissions that its author declares, but does not enforce them.
+ */
+export interface SandboxSpec
+  extends Required<
+    Pick<
+      SandboxSpecFile,
+      "ttl" | "inputs" | "outputs" | "network" | "permissions" | "readOnlyRoot" | "privileged" | "isolation"
+    >
+  > {
   readonly name: string | null;
   readonly runtime: SandboxRuntime;
-  readonly ttl: string;
   readonly ttlMs: number;
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
   /** The sandbox's resource limits. If a field is null, the limit from the user's settings applies. */
   readonly resources: {
     readonly cpus: number | null;
@@ -28,23 +31,14 @@ export interface SandboxSpec {
     readonly diskBytes: number | null;
     readonly pids: number | null;
   };
-  readonly network: "none" | "bridge" | "host";
   readonly env: Readonly<Record<string, string>>;
-  /**
-   * The permissions that the author of `sandbox.yaml` declares. Swarm records and shows them, but does not
-   * enforce them.
-   */
-  readonly permissions: SandboxPermissions;
-  readonly readOnlyRoot: boolean;
-  readonly privileged: boolean;
-  readonly isolation: "auto" | IsolationLevel;
 }
 
 /**
  * A mistake in a `sandbox.yaml` that its author must correct; `pointer` is the JSON pointer of the wrong
  * value.
  */
-export interface SandboxSpecProblem {
+interface SandboxSpecProblem {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
@@ -69,26 +63,27 @@ const maxEnvValueBytes = 32 * 1024;
 
 /** Converts a valid `sandbox.yaml` into a spec, with defaults for missing fields. */
 export function toSandboxSpec(file: SandboxSpecFile): SandboxSpec {
-  const { runtime = "bash", ttl = "30m", resources = {}, env = {} } = file;
+  const { runtime = "bash", ttl = "30m", inputs = [], outputs = [], resources = {}, env = {} } = file;
+  const { network = "none", permissions = {}, readOnlyRoot = false, privileged = false } = file;
   const language = languages.find((name) => name === runtime);
   return {
     name: file.name ?? null,
     runtime: language ? { kind: "language", language } : { kind: "image", image: runtime },
     ttl,
     ttlMs: parseDurationMs(ttl) ?? 0,
-    inputs: file.inputs ?? [],
-    outputs: file.outputs ?? [],
+    inputs,
+    outputs,
     resources: {
       cpus: resources.cpus ?? null,
       memoryBytes: bytesOf(resources.memory),
       diskBytes: bytesOf(resources.disk),
       pids: resources.pids ?? null,
     },
-    network: file.network ?? "none",
+    network,
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)])),
-    permissions: file.permissions ?? {},
-    readOnlyRoot: file.readOnlyRoot ?? false,
-    privileged: file.privileged ?? false,
+    permissions,
+    readOnlyRoot,
+    privileged,
     isolation: file.isolation ?? "auto",
   };
 }
@@ -97,14 +92,14 @@ function bytesOf(size: string | undefined): number | null {
   return size === undefined ? null : (parseSizeBytes(size) ?? null);
 }
 
-/** The spec of a sandbox that was created without a `sandbox.yaml`. */
-export const defaultSandboxSpec: SandboxSpec = toSandboxSpec({});
-
 /**
  * Finds values in a sandbox's spec that expose the host. Each of them needs a command-line flag, so that a
  * `sandbox.yaml` alone cannot expose the host.
  */
-export function findSandboxDangers({ network, privileged }: SandboxSpec): SandboxDanger[] {
+export function findSandboxDangers({
+  network,
+  privileged,
+}: Pick<SandboxSpec, "network" | "privileged">): SandboxDanger[] {
   const dangers: SandboxDanger[] = [];
   if (network === "host")
     dangers.push({

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { SandboxRecord } from "../../contract/sandbox-run.ts";
-import type { Containers, OutputChunk } from "../../engine/containers.ts";
+import type { OutputChunk } from "../../engine/containers.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { type CommandResult, runCommand } from "../command/run-command.ts";
+import { type CommandContainer, type CommandResult, runCommand } from "../command/run-command.ts";
 import type { RunningSandbox } from "../running-sandbox.ts";
 import type { OutputLog } from "../sandbox-folders-port.ts";
 import { watchSandboxLimits } from "./watch-limits.ts";
@@ -11,7 +11,7 @@ export type TaskOutcome =
   | { readonly kind: "ran"; readonly result: CommandResult }
   | { readonly kind: "stopped"; readonly error: unknown };
 
-export interface TaskAttempt {
+interface TaskAttempt {
   readonly record: SandboxRecord;
   readonly command: readonly string[];
   /** The paths in the container at which volumes are mounted. */
@@ -35,7 +35,7 @@ const stopAgainMs = 500;
  * enforce.
  */
 export async function attemptTask(
-  { containers, containerId }: RunningSandbox,
+  container: Pick<RunningSandbox, "containers" | "containerId">,
   { record, command, mounted, key, log, onOutput }: TaskAttempt,
   signal?: AbortSignal,
 ): Promise<TaskOutcome> {
@@ -43,9 +43,8 @@ export async function attemptTask(
   const ended = new AbortController();
   const done = new AbortController();
   const watching = watchSandboxLimits(
-    containers,
+    container,
     {
-      id: containerId,
       name: `sandbox ${record.id}`,
       runtime: record.isolation.runtime,
       limits: record.limits,
@@ -57,7 +56,7 @@ export async function attemptTask(
       broken.abort(reason);
       // Stops the whole container instead of one program: at the process limit, no process may be left to end
       // a program with.
-      await stopUntilDone(containers, containerId, done.signal);
+      await stopUntilDone(container, done.signal);
       ended.abort(reason);
     },
     (error: unknown) => {
@@ -66,10 +65,14 @@ export async function attemptTask(
   );
   try {
     const result = await runCommand(
-      containers,
+      container,
       {
-        ...{ containerId, command, workdir: "/work", timeoutMs: null, outputLimit: shownOutput },
-        ...{ maxOutputBytes, key },
+        command,
+        workdir: "/work",
+        timeoutMs: null,
+        outputLimit: shownOutput,
+        maxOutputBytes,
+        key,
         onOutput: async (chunk) => {
           await log.write(chunk);
           await onOutput(chunk);
@@ -88,10 +91,13 @@ export async function attemptTask(
 }
 
 /** Stops a container. If the engine fails to stop it, retries until the task has ended. */
-async function stopUntilDone(containers: Containers, id: string, signal: AbortSignal): Promise<void> {
+async function stopUntilDone(
+  { containers, containerId }: Pick<RunningSandbox, "containers" | "containerId">,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      await containers.stop(id, { graceMs: 0 });
+      await containers.stop(containerId, { graceMs: 0 });
       return;
     } catch (error) {
       if (!(error instanceof SwarmError) || error.code === "CONTAINER_GONE") return;
@@ -101,34 +107,15 @@ async function stopUntilDone(containers: Containers, id: string, signal: AbortSi
 }
 
 /**
- * Returns the interpreter's command for a task file. For the runtime `image`, the command is empty, because
- * the task file's `#!` line names the interpreter.
- */
-export function interpreterCommandFor(runtime: SandboxRecord["runtime"]): string[] {
-  switch (runtime) {
-    case "python":
-      return ["python3"];
-    case "node":
-      return ["node"];
-    case "bash":
-      return ["bash"];
-    case "image":
-      return [];
-  }
-}
-
-/**
  * Returns how many processes in this container the kernel has killed because memory ran out. Engines report
  * this only for a container's main process.
  */
-export async function countOomKills(
-  { containers, containerId }: Pick<RunningSandbox, "containers" | "containerId">,
-  signal?: AbortSignal,
-): Promise<number> {
+export async function countOomKills(container: CommandContainer, signal?: AbortSignal): Promise<number> {
   const { stdout } = await runCommand(
-    containers,
+    container,
     {
-      ...{ containerId, timeoutMs: 10_000, outputLimit: 1_000 },
+      timeoutMs: 10_000,
+      outputLimit: 1_000,
       command: [
         "sh",
         "-c",

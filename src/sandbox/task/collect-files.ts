@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { rename } from "node:fs/promises";
 import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { ConnectedEngine } from "../../engine/engine.ts";
 import { SwarmError } from "../../errors/errors.ts";
+import { removeTree } from "../../machine/remove-tree.ts";
 import { BoundedList } from "../../text/bounded-list.ts";
+import { type CollectedOutputs, replaceTaskOutputs } from "../files/replace-task-outputs.ts";
 import { copyPathOutOfSandbox } from "../files/sandbox-files.ts";
-import type { ProjectSandboxDeps } from "../project-sandboxes.ts";
-import type { CollectedOutputs } from "../sandbox-folders-port.ts";
+import type { TarErrorMessage } from "../files/tar-errors.ts";
+import type { ProjectSandboxDeps } from "../open-project-sandboxes.ts";
 
 /**
  * The result of copying a sandbox's files to this machine. Each list is truncated; `more` counts the entries
@@ -34,8 +37,6 @@ export interface CollectedSandboxFiles {
   readonly outputsMissed: { readonly first: string; readonly count: number } | null;
 }
 
-type Folder = "work" | "outputs";
-
 const maxMs = 60 * 60_000;
 const listed = { items: 100, characters: 100_000 };
 
@@ -49,41 +50,37 @@ export async function collectSandboxFiles(
   {
     record,
     containerId,
-    names = ["work", "outputs"],
-  }: {
-    readonly record: SandboxRecord;
-    readonly containerId: string;
-    readonly names?: readonly Folder[];
-  },
+    withWork = true,
+  }: { readonly record: SandboxRecord; readonly containerId: string; readonly withWork?: boolean },
   signal?: AbortSignal,
 ): Promise<CollectedSandboxFiles> {
   const leftOut = new BoundedList<string>(listed);
   const missed = new BoundedList<string>(listed);
   const stillInside: string[] = [];
-  const add = (list: BoundedList<string>, text: string): void => list.add(text, text.length);
+  const add = (path: string, reason: string, kind: TarErrorMessage["kind"] = "missed"): void => {
+    const text = `${path}: ${reason}`;
+    (kind === "barred" ? leftOut : missed).add(text, text.length);
+    if (kind === "missed") stillInside.push(text);
+  };
 
-  const take = async (name: Folder): Promise<string | null> => {
+  const take = async (name: "work" | "outputs"): Promise<string | null> => {
     const into = folders.pathFor(record.id, `.${name}-${randomBytes(4).toString("hex")}`);
     const limit = new AbortController();
     const facts = { command: `copying /${name} out of the sandbox`, limitMs: maxMs };
     const timer = setTimeout(() => limit.abort(new SwarmError("COMMAND_TIMEOUT", facts)), maxMs);
     try {
       const copied = await copyPathOutOfSandbox(
-        containers,
-        { id: containerId, path: `/${name}`, into, leaveOut: true },
+        { containers, containerId },
+        { path: `/${name}`, into, leaveOut: true },
         signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       );
-      for (const { kind, path, reason } of copied.leftOut) {
-        add(kind === "barred" ? leftOut : missed, `${path}: ${reason}`);
-        if (kind === "missed") stillInside.push(`${path}: ${reason}`);
-      }
+      for (const { path, reason, kind } of copied.leftOut) add(path, reason, kind);
       leftOut.more += copied.more.barred;
       missed.more += copied.more.missed + copied.more.torn;
       return into;
     } catch (error) {
       if (!(error instanceof SwarmError) || error.code === "ENGINE_UNREACHABLE") throw error;
-      add(missed, `/${name}: ${error.message}`);
-      stillInside.push(`/${name}: ${error.message}`);
+      add(`/${name}`, error.message);
       return null;
     } finally {
       clearTimeout(timer);
@@ -95,13 +92,21 @@ export async function collectSandboxFiles(
   const [first] = missed.items;
   const outputsMissed = first === undefined ? null : { first, count: missed.items.length + missed.more };
   const placed: CollectedOutputs = outputs
-    ? await folders.replaceOutputs(record.id, outputs, record.expectedOutputs)
+    ? await replaceTaskOutputs(folders.pathFor(record.id, "outputs"), outputs, record.expectedOutputs)
     : { files: [], more: 0, missing: record.expectedOutputs };
-  const work = names.includes("work") ? await take("work") : null;
-  if (work) await folders.replaceWork(record.id, work);
+  const work = withWork ? await take("work") : null;
+  if (work) {
+    const kept = folders.pathFor(record.id, "work");
+    await removeTree(kept);
+    await rename(work, kept);
+  }
   return {
-    ...{ outputFiles: placed.files, missingOutputs: placed.missing, outputsMissed, stillInside },
-    ...{ leftOut: leftOut.items, missed: missed.items },
+    outputFiles: placed.files,
+    missingOutputs: placed.missing,
+    outputsMissed,
+    stillInside,
+    leftOut: leftOut.items,
+    missed: missed.items,
     more: { outputFiles: placed.more, leftOut: leftOut.more, missed: missed.more },
   };
 }

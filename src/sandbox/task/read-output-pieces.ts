@@ -2,6 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { OutputChunk } from "../../engine/containers.ts";
+import { ifMissing } from "../../errors/system-errors.ts";
 
 const lookAgainMs = 200;
 const readBytes = 256 * 1024;
@@ -55,7 +56,7 @@ function taskEvents(file: string): {
   return { readOn, all: () => events };
 
   async function readOn(): Promise<readonly ReadEvent[] | null> {
-    await using handle = await open(file, "r").catch(forgiveMissing);
+    await using handle = await open(file, "r").catch(ifMissing(undefined));
     if (!handle) return null;
     const buffer = Buffer.alloc(readBytes);
     // Read as Latin-1, which has one character per byte, because a read may end inside a character. Decode
@@ -125,8 +126,4 @@ async function readAt(file: string, offset: number, length: number): Promise<Uin
   if (!(offset >= 0 && length > 0 && offset + length <= size)) return new Uint8Array();
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, offset);
   return buffer.subarray(0, bytesRead);
-}
-
-function forgiveMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== "ENOENT") throw error;
 }

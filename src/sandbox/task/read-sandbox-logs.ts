@@ -2,7 +2,7 @@ import type { OutputChunk } from "../../engine/containers.ts";
 import { openProjectSandboxes, type SandboxProject } from "../open-project-sandboxes.ts";
 import { findSandbox } from "../running-sandbox.ts";
 
-export interface ReadSandboxLogsRequest {
+interface ReadSandboxLogsRequest {
   /** The ID or name of the sandbox; null for the latest sandbox. */
   readonly sandbox: string | null;
   readonly follow: boolean;

@@ -5,7 +5,7 @@ import { openProjectSandboxes, type SandboxProject } from "../open-project-sandb
 import { findSandbox } from "../running-sandbox.ts";
 import { type RunTaskRequest, runTaskInSandbox, type TaskRunResult } from "./run-task.ts";
 
-export interface RunTaskFileRequest extends Pick<RunTaskRequest, "file" | "onOutput"> {
+interface RunTaskFileRequest extends Pick<RunTaskRequest, "file" | "onOutput"> {
   /** The ID or name of the sandbox; null for the latest sandbox. */
   readonly sandbox: string | null;
 }

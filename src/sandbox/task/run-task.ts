@@ -4,19 +4,19 @@ import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
 import type { OutputChunk } from "../../engine/containers.ts";
 import { labels } from "../../engine/engine.ts";
-import { SwarmError } from "../../errors/errors.ts";
-import type { HeldLock } from "../../machine/lock.ts";
+import { isError, SwarmError } from "../../errors/errors.ts";
+import type { HeldLock } from "../../machine/locks/lock.ts";
 import { formatBytes } from "../../text/duration-and-size.ts";
 import { newCommandKey } from "../command/run-command.ts";
 import { copyFilesIntoSandbox } from "../files/sandbox-files.ts";
 import { inspectOwnContainer } from "../inspect-container.ts";
-import type { ProjectSandboxDeps } from "../project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "../open-project-sandboxes.ts";
 import { reconcileLockedSandbox, removeContainerAndVolumes } from "../reconcile-sandbox.ts";
 import { hasSandboxEndedForGood } from "../rules/sandbox-end.ts";
-import { ensureReconciledSandboxRuns, type RunningSandbox, throwIfSandboxEnded } from "../running-sandbox.ts";
-import { attemptTask, countOomKills, interpreterCommandFor, type TaskOutcome } from "./attempt-task.ts";
+import { ensureSandboxRuns, type RunningSandbox, sandboxEndError } from "../running-sandbox.ts";
+import { attemptTask, countOomKills, type TaskOutcome } from "./attempt-task.ts";
 import { collectSandboxFiles } from "./collect-files.ts";
-import { findOutputsProblem, summarizeTask } from "./summarize-task.ts";
+import { findOutputsProblem, recordTaskEnd, summarizeTask } from "./summarize-task.ts";
 
 export interface RunTaskRequest {
   readonly record: SandboxRecord;
@@ -32,6 +32,14 @@ export interface TaskRunResult {
   /** The error that stopped the task or made its outputs incomplete; null if there was none. */
   readonly failure: unknown;
 }
+
+/** The interpreters of task files. In other images, the task file's `#!` line names the interpreter. */
+const interpreters: Readonly<Record<SandboxRecord["runtime"], readonly string[]>> = {
+  python: ["python3"],
+  node: ["node"],
+  bash: ["bash"],
+  image: [],
+};
 
 const afterwardsMs = 60_000;
 /** The maximum number of characters of `reason` in a sandbox's record. */
@@ -56,33 +64,34 @@ export async function runTaskInSandbox(
       id: settled.id,
       holder: `the task ${settled.task} is still running, although the swarm process that started it has ended`,
     });
-  const used = await ensureReconciledSandboxRuns(deps, settled, { held: true }, signal);
+  const used = await ensureSandboxRuns(deps, settled, { held: true }, signal);
   const name = basename(file);
   const task: EntryToPack = { kind: "file", path: name, mode: 0o755, uid: 1000, gid: 1000, content };
   const [memoryKills] = await Promise.all([
     countOomKills(used, signal),
-    copyFilesIntoSandbox(used.containers, { id: used.containerId, into: "/task", files: [task] }, signal),
+    copyFilesIntoSandbox(used, { into: "/task", files: [task] }, signal),
   ]);
 
   const startedAt = deps.clock().toISOString();
   const key = newCommandKey();
   const record: SandboxRecord = {
-    ...{ ...used.record, status: "running", task: file, startedAt },
-    ...{
-      completedAt: null,
-      duration: null,
-      exitCode: null,
-      reason: null,
-      execution: key,
-      missingOutputs: [],
-    },
+    ...used.record,
+    status: "running",
+    task: file,
+    startedAt,
+    completedAt: null,
+    duration: null,
+    exitCode: null,
+    reason: null,
+    execution: key,
+    missingOutputs: [],
   };
   await deps.folders.write(record);
   await deps.folders.logEvent(record.id, { event: "task-started", task: file });
   let outcome: TaskOutcome;
   {
     await using log = await deps.folders.openOutput(record.id);
-    const command = [...interpreterCommandFor(record.runtime), `/task/${name}`];
+    const command = [...interpreters[record.runtime], `/task/${name}`];
     const mounted = await mountedFolders(deps, record, signal);
     outcome = await attemptTask(used, { record, command, mounted, key, log, onOutput }, signal);
   }
@@ -98,7 +107,7 @@ async function mountedFolders(
   { id, engine }: SandboxRecord,
   signal?: AbortSignal,
 ): Promise<string[]> {
-  const { volumes } = await (await deps.engineAt(engine)).open();
+  const { volumes } = await deps.connect(engine);
   const found = await volumes.list({ [labels.sandboxId]: id }, signal);
   return found.length > 0 ? ["/work", "/outputs", "/task"] : [];
 }
@@ -111,9 +120,8 @@ async function holdSandbox(
   try {
     return await folders.lockOf(id).acquire(1_000, signal);
   } catch (error) {
-    if (!(error instanceof SwarmError) || error.code !== "LOCK_TIMEOUT") throw error;
-    const { holder } = error.details as { holder: string };
-    throw new SwarmError("SANDBOX_BUSY", { id, holder }, error);
+    if (!isError(error, "LOCK_TIMEOUT")) throw error;
+    throw new SwarmError("SANDBOX_BUSY", { id, holder: error.details.holder }, error);
   }
 }
 
@@ -123,92 +131,61 @@ async function holdSandbox(
  */
 async function finish(
   deps: ProjectSandboxDeps,
-  { containers, containerId }: RunningSandbox,
+  container: RunningSandbox,
   { record, memoryKills }: { readonly record: SandboxRecord; readonly memoryKills: number },
   outcome: TaskOutcome,
 ): Promise<TaskRunResult> {
   const deadline = AbortSignal.timeout(afterwardsMs);
-  const limit = outcome.kind === "stopped" ? reasonOf(outcome.error) : null;
+  const { containers, containerId } = container;
   const facts = await containers.inspect(containerId, undefined, deadline).catch(() => null);
-  if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(limit)) {
+  if (outcome.kind === "stopped" && facts?.state !== "running" && !isWatchedLimit(outcome.error)) {
     // The container ended while the task ran. `reconcileLockedSandbox` decides whether that was a timeout, a
     // lack of memory or another end.
     const settled = await reconcileLockedSandbox(deps, record, deadline);
-    const failure = settled === record ? outcome.error : endOf(settled);
+    const failure = settled === record ? outcome.error : sandboxEndError(settled);
     return { record: settled, summary: await summarizeTask(deps.folders, settled, null), failure };
   }
-  const failed = outcome.kind === "ran" && outcome.result.exitCode !== 0;
-  const kills = failed
-    ? await countOomKills({ containers, containerId }, deadline).catch(ifForeseen(memoryKills))
+  const exitCode = outcome.kind === "ran" ? outcome.result.exitCode : null;
+  const kills = exitCode
+    ? await countOomKills(container, deadline).catch((error: unknown) => {
+        // The number only improves a message, so swarm records the task's result without it.
+        if (error instanceof SwarmError) return memoryKills;
+        throw error;
+      })
     : 0;
-  const ranOut = kills > memoryKills;
-  const open = await (await deps.engineAt(record.engine)).open();
+  const open = await deps.connect(record.engine);
   const collected = await collectSandboxFiles(deps, open, { record, containerId });
-  const completedAt = deps.clock().toISOString();
-  const result = outcome.kind === "ran" ? outcome.result : null;
-  const failure = ranOut
-    ? new SwarmError("MEMORY_EXHAUSTED", { name: "the task", limit: formatBytes(record.limits.memoryBytes) })
-    : outcome.kind === "stopped"
-      ? outcome.error
-      : findOutputsProblem(result?.exitCode ?? null, collected);
-  const finished: SandboxRecord = {
-    ...record,
-    status: result?.exitCode === 0 && failure === null ? "completed" : "failed",
-    ...{ completedAt, exitCode: result?.exitCode ?? null, execution: null },
-    duration: Date.parse(completedAt) - Date.parse(record.startedAt ?? completedAt),
-    reason: failure === null ? null : reasonOf(failure),
-    missingOutputs: [...collected.missingOutputs],
-  };
-  const summary = await summarizeTask(deps.folders, finished, collected);
-  await deps.folders.writeSummary(summary);
-  await deps.folders.write(finished);
-  const { status, exitCode, reason } = finished;
-  await deps.folders.logEvent(record.id, { event: "task-ended", status, exitCode, reason });
+  const failure =
+    kills > memoryKills
+      ? new SwarmError("MEMORY_EXHAUSTED", {
+          name: "the task",
+          limit: formatBytes(record.limits.memoryBytes),
+        })
+      : outcome.kind === "stopped"
+        ? outcome.error
+        : findOutputsProblem(exitCode, collected);
+  const status = exitCode === 0 && failure === null ? "completed" : "failed";
+  const reason = failure === null ? null : reasonOf(failure);
+  const end = await recordTaskEnd(deps, record, { status, exitCode, reason }, collected);
   // The sandbox is over and can run no more tasks, so its space is freed.
-  if (hasSandboxEndedForGood(finished) && collected.stillInside.length === 0)
+  if (hasSandboxEndedForGood(end.record) && collected.stillInside.length === 0)
     await removeContainerAndVolumes(
       open,
-      finished,
-      await inspectOwnContainer(containers, finished, deadline),
+      record,
+      await inspectOwnContainer(containers, record, deadline),
       deadline,
     );
-  return { record: finished, summary, failure };
+  return { ...end, failure };
 }
 
 /**
  * Returns whether swarm stopped the container because the task exceeded a limit that swarm enforces itself.
  */
-function isWatchedLimit(reason: SandboxRecord["reason"]): boolean {
-  return reason !== null && ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reason.code);
+function isWatchedLimit(error: unknown): boolean {
+  return ["DISK_FULL", "FILES_EXHAUSTED", "PROCESSES_EXHAUSTED"].includes(reasonOf(error).code);
 }
 
 function reasonOf(error: unknown): { code: string; message: string } {
   const message = (error instanceof Error ? error.message : String(error)).slice(0, maxReasonLength);
   return { code: error instanceof SwarmError ? error.code : "INTERRUPTED", message };
-}
-
-function endOf(record: SandboxRecord): unknown {
-  try {
-    throwIfSandboxEnded(record);
-    return new SwarmError("SANDBOX_ENDED", {
-      ...{
-        id: record.id,
-        status: record.status,
-        reason: record.reason?.message ?? "the sandbox is no longer usable",
-      },
-    });
-  } catch (error) {
-    return error;
-  }
-}
-
-/**
- * Returns an error handler that returns a default value for a SwarmError, and rethrows any other error. The
- * value only improves a message, so swarm can record the task's result without the value.
- */
-function ifForeseen<Value>(value: Value): (error: unknown) => Value {
-  return (error) => {
-    if (error instanceof SwarmError) return value;
-    throw error;
-  };
 }

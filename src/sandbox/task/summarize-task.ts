@@ -2,6 +2,7 @@ import type { SandboxRecord } from "../../contract/sandbox-run.ts";
 import type { SandboxSummary } from "../../contract/sandbox-summary.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { BoundedText } from "../../text/bounded-text.ts";
+import type { ProjectSandboxDeps } from "../open-project-sandboxes.ts";
 import type { SandboxFolders } from "../sandbox-folders-port.ts";
 import type { CollectedSandboxFiles } from "./collect-files.ts";
 
@@ -20,6 +21,32 @@ export function findOutputsProblem(
 }
 
 /**
+ * Records the end of a sandbox's task, with a summary of the task. The caller has copied the task's files to
+ * the host.
+ */
+export async function recordTaskEnd(
+  { folders, clock }: ProjectSandboxDeps,
+  record: SandboxRecord,
+  end: Pick<SandboxRecord, "status" | "exitCode" | "reason">,
+  collected: CollectedSandboxFiles,
+): Promise<{ readonly record: SandboxRecord; readonly summary: SandboxSummary }> {
+  const completedAt = clock().toISOString();
+  const ended: SandboxRecord = {
+    ...record,
+    ...end,
+    completedAt,
+    execution: null,
+    missingOutputs: [...collected.missingOutputs],
+    duration: record.startedAt === null ? null : Date.parse(completedAt) - Date.parse(record.startedAt),
+  };
+  const summary = await summarizeTask(folders, ended, collected);
+  await folders.writeSummary(summary);
+  await folders.write(ended);
+  await folders.logEvent(record.id, { event: "task-ended", ...end });
+  return { record: ended, summary };
+}
+
+/**
  * Summarizes a sandbox's task from the sandbox's record, the files copied to the host and the stored output.
  */
 export async function summarizeTask(
@@ -31,14 +58,20 @@ export async function summarizeTask(
   for await (const { stream, bytes } of folders.readOutput(record.id, { follow: false }))
     texts[stream].add(bytes);
   return {
-    ...{ sandboxId: record.id, task: record.task, exitCode: record.exitCode, durationMs: record.duration },
-    ...{ stdout: texts.stdout.finish().text, stderr: texts.stderr.finish().text },
+    sandboxId: record.id,
+    task: record.task,
+    exitCode: record.exitCode,
+    durationMs: record.duration,
+    stdout: texts.stdout.finish().text,
+    stderr: texts.stderr.finish().text,
     outputFiles: [...(collected?.outputFiles ?? [])],
     missingOutputs: [...record.missingOutputs],
     leftOut: [...(collected?.leftOut ?? [])],
     missed: [...(collected?.missed ?? [])],
     more: collected?.more ?? { outputFiles: 0, leftOut: 0, missed: 0 },
-    ...{ startedAt: record.startedAt, completedAt: record.completedAt, reason: record.reason },
+    startedAt: record.startedAt,
+    completedAt: record.completedAt,
+    reason: record.reason,
     status: record.status === "completed" || record.status === "timeout" ? record.status : "failed",
   };
 }

@@ -4,10 +4,10 @@ import { isGvisorCrash, processLimits } from "../../engine/rules/process-limits.
 import { SwarmError } from "../../errors/errors.ts";
 import { nextSizeCheckDelayMs } from "../../machine/rules/next-size-check.ts";
 import { formatBytes } from "../../text/duration-and-size.ts";
-import { runCommand } from "../command/run-command.ts";
+import { shellCommand } from "../command/in-container-scripts.ts";
+import { type CommandContainer, runCommand } from "../command/run-command.ts";
 
-export interface WatchedSandbox {
-  readonly id: string;
+interface WatchedSandbox {
   readonly name: string;
   readonly runtime: string;
   readonly limits: Pick<ContainerLimits, "diskBytes" | "files" | "pids">;
@@ -66,11 +66,12 @@ if [ $# -gt 0 ]; then du -skc -- "$@" 2>/dev/null | tail -n 1 | cut -f 1; else e
  * the reason.
  */
 export async function watchSandboxLimits(
-  containers: Containers,
-  { id, name, runtime, limits, mounted }: WatchedSandbox,
+  container: CommandContainer & { readonly containers: Pick<Containers, "stats"> },
+  { name, runtime, limits, mounted }: WatchedSandbox,
   signal: AbortSignal,
   time: PollingClock = realTime,
 ): Promise<SwarmError> {
+  const { containers, containerId: id } = container;
   const most = processLimits(runtime, limits.pids).exhaustedCount;
   let waitMs = firstPollMs;
   let last = { atMs: time.now(), bytes: 0 };
@@ -84,29 +85,28 @@ export async function watchSandboxLimits(
       const facts = await containers.inspect(id, { withDisk: true }, signal);
       if (facts && ended.has(facts.state))
         return isGvisorCrash(runtime, facts.exitCode)
-          ? new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids })
+          ? processesExhausted()
           : new SwarmError("CONTAINER_NOT_RUNNING", { id, state: facts.state });
       const layerBytes = facts?.diskBytes ?? 0;
       // Checks the bytes before it counts files, because counting takes long if there are many files.
       if (layerBytes > limits.diskBytes) return diskFull(layerBytes);
       const { pids } = await containers.stats(id, signal);
       fullSinceMs = pids < most ? null : (fullSinceMs ?? atMs);
-      if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs)
-        return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
+      if (fullSinceMs !== null && atMs - fullSinceMs >= fullMs) return processesExhausted();
       // Skips counting if the container is at its process limit, because counting needs a process.
       if (fullSinceMs === null && (mounted.length > 0 || atMs - counted.atMs >= countEveryMs))
-        counted = {
-          ...(await measureInside(containers, { id, mounted, most: limits.files + 1 }, signal)),
-          atMs,
-        };
+        counted = { ...(await measureInside(container, mounted, limits.files + 1, signal)), atMs };
       const bytes = layerBytes + counted.mountedBytes;
       if (bytes > limits.diskBytes) return diskFull(bytes);
       if (counted.files > limits.files)
         return new SwarmError("FILES_EXHAUSTED", { name, limit: limits.files });
-      const growth = { grownBytes: bytes - last.bytes, inMs: atMs - last.atMs };
       const minMs = Math.min(pollMs.maxMs, Math.max(pollMs.minMs, time.now() - atMs));
       waitMs = nextSizeCheckDelayMs(
-        { ...growth, remainingBytes: limits.diskBytes - bytes },
+        {
+          grownBytes: bytes - last.bytes,
+          inMs: atMs - last.atMs,
+          remainingBytes: limits.diskBytes - bytes,
+        },
         { ...pollMs, minMs },
       );
       last = { atMs, bytes };
@@ -115,6 +115,10 @@ export async function watchSandboxLimits(
       // Ignores a poll that failed or took too long: the next poll checks the same limits.
       if (!(error instanceof SwarmError)) throw error;
     }
+  }
+
+  function processesExhausted(): SwarmError {
+    return new SwarmError("PROCESSES_EXHAUSTED", { name, limit: limits.pids });
   }
 
   function diskFull(bytes: number): SwarmError {
@@ -128,15 +132,17 @@ export async function watchSandboxLimits(
  * neither. On timeout, `runCommand` also kills that program's processes in the container.
  */
 async function measureInside(
-  containers: Containers,
-  { id, mounted, most }: { readonly id: string; readonly mounted: readonly string[]; readonly most: number },
+  container: CommandContainer,
+  mounted: readonly string[],
+  maxFiles: number,
   signal: AbortSignal,
 ): Promise<{ files: number; mountedBytes: number }> {
   const { stdout } = await runCommand(
-    containers,
+    container,
     {
-      ...{ containerId: id, timeoutMs: countMs, outputLimit: 200 },
-      command: ["sh", "-c", measure, "sh", String(most), ...mounted],
+      timeoutMs: countMs,
+      outputLimit: 200,
+      command: shellCommand(measure, String(maxFiles), ...mounted),
     },
     signal,
   );

@@ -21,11 +21,25 @@ export function parseSecretReference(text: string): ParsedSecretReference {
     return refused(
       `the reference has more than ${maxLength} characters, or contains a control character such as a line break`,
     );
-  if (kind === "env") return variable(rest);
-  if (kind === "file") return file(rest);
-  if (kind === "cmd") return command(rest);
-  // The text may be the secret itself, so the message does not quote the text.
-  return refused("the text is not a reference to a secret");
+  switch (kind) {
+    case "env":
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(rest))
+        return refused("the name of an environment variable must follow env:");
+      return isGitCredentialVariable(rest) ? refused(gitStays) : { kind, name: rest };
+    case "file":
+      if (!/^(?:~?\/)./.test(rest)) return refused("a path that begins with / or ~/ must follow file:");
+      return isGitCredentialFile(rest) ? refused(gitStays) : { kind, path: rest };
+    case "cmd": {
+      const [program, ...args] = splitWords(rest) ?? [];
+      if (!program)
+        return refused("a program and its arguments must follow cmd:, and every quote must be closed");
+      const name = program.split("/").at(-1) ?? "";
+      return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind, program, args };
+    }
+    default:
+      // The text may be the secret itself, so the message does not quote the text.
+      return refused("the text is not a reference to a secret");
+  }
 }
 
 /**
@@ -69,25 +83,6 @@ export function isGitCredentialFile(path: string): boolean {
     [".git-credentials", ".netrc", "_netrc"].includes(last) ||
     ["git/credentials", "gh/hosts.yml", "glab-cli/config.yml"].includes(`${before}/${last}`)
   );
-}
-
-function variable(name: string): ParsedSecretReference {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    return refused("the name of an environment variable must follow env:");
-  return isGitCredentialVariable(name) ? refused(gitStays) : { kind: "env", name };
-}
-
-function file(path: string): ParsedSecretReference {
-  if (!/^(?:~?\/)./.test(path)) return refused("a path that begins with / or ~/ must follow file:");
-  return isGitCredentialFile(path) ? refused(gitStays) : { kind: "file", path };
-}
-
-function command(line: string): ParsedSecretReference {
-  const [program, ...args] = splitWords(line) ?? [];
-  if (!program)
-    return refused("a program and its arguments must follow cmd:, and every quote must be closed");
-  const name = program.split("/").at(-1) ?? "";
-  return /^(?:git|gh|glab|ssh)(?:-.*)?$/.test(name) ? refused(gitStays) : { kind: "cmd", program, args };
 }
 
 const gitStays =

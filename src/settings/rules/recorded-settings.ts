@@ -25,10 +25,11 @@ const recordedNames = [
   "prices",
 ] as const;
 
-export type RecordedSettings = Partial<Pick<Settings, (typeof recordedNames)[number]>>;
+type RecordableSettings = Pick<Settings, (typeof recordedNames)[number]>;
+export type RecordedSettings = Partial<RecordableSettings>;
 
 /** Returns only those settings that a swarm records at its start and uses until its end. */
-export function pickRecordedSettings(settings: Settings): RecordedSettings {
+export function pickRecordedSettings(settings: RecordableSettings): RecordedSettings {
   return Object.fromEntries(recordedNames.map((name) => [name, settings[name]]));
 }
 

@@ -12,7 +12,7 @@ import { parseSecretReference, secretReferenceSyntax } from "../../secrets/rules
 import { sanitizeText } from "../../text/sanitize-text.ts";
 
 /** An invalid value of a setting. The value breaks a rule that the schema cannot express. */
-export interface SettingProblem {
+interface SettingProblem {
   readonly pointer: string;
   /**
    * The part of the value that messages may show. The user may have typed a secret where a reference to the

@@ -6,7 +6,7 @@ import type { SettingsFile } from "../../contract/config.ts";
  */
 const variables: readonly [name: string, pointer: string, read: (text: string) => unknown][] = [
   ["SWARM_AGENT", "/agent", String],
-  ["SWARM_PARALLEL", "/parallel", (text) => (text === "auto" ? text : parseNumberOrText(text))],
+  ["SWARM_PARALLEL", "/parallel", parseNumberOrText],
   ["SWARM_ISOLATION", "/isolation", String],
   ["SWARM_TIMEOUT", "/timeout", String],
   ["SWARM_ESCALATE", "/escalate", (text) => listOf(text, /[\s,]+/)],

@@ -5,8 +5,8 @@ import { parseDurationMs, parseSizeBytes } from "../../text/duration-and-size.ts
 export type { SettingsFile };
 
 /** The places from which a setting's value can come, in order of precedence, the highest first. */
-export const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
-export type SettingOrigin = (typeof settingOrigins)[number];
+const settingOrigins = ["flag", "environment", "project", "user", "default"] as const;
+type SettingOrigin = (typeof settingOrigins)[number];
 
 /**
  * The settings that apply after all sources are combined. Each name is a path of fields in
@@ -103,9 +103,9 @@ const defaults: Settings = {
   engine: null,
 };
 
-export const settingNames: readonly SettingName[] = Object.keys(defaults) as SettingName[];
+const settingNames: readonly SettingName[] = Object.keys(defaults) as SettingName[];
 
-export type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
+type SettingSources = Readonly<Record<Exclude<SettingOrigin, "default">, SettingsFile>>;
 
 /**
  * A setting's value with its origin. If swarm ignored a value because the user does not trust the project,
@@ -148,7 +148,6 @@ function explainSetting(
     ["environment", settingIn(sources.environment, name)],
     ["project", untrusted === null ? fromProject : undefined],
     ["user", settingIn(sources.user, name)],
-    ["default", defaults[name]],
   ];
   const [origin, value] = candidates.find(([, candidate]) => candidate !== undefined) ?? [
     "default",
@@ -166,6 +165,8 @@ function settingIn(file: SettingsFile, name: SettingName): unknown {
 
 /** Returns why a project's value of this setting needs the user's trust; null if the value needs no trust. */
 function wideningOf(name: SettingName, value: unknown, below: unknown): string | null {
+  const raises = (what: string, amountOf: (value: unknown) => number): string | null =>
+    below !== null && amountOf(value) > amountOf(below) ? `raises ${what}` : null;
   switch (name) {
     case "agent":
     case "agentCommand":
@@ -202,7 +203,7 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "limits.cpus":
     case "limits.pids":
     case "work.files":
-      return Number(value) > Number(below) ? "raises a limit" : null;
+      return raises("a limit", Number);
     case "limits.programs32Bit":
       return value === true && below !== true ? "lets programs open sockets of every address family" : null;
     case "limits.memory":
@@ -210,23 +211,21 @@ function wideningOf(name: SettingName, value: unknown, below: unknown): string |
     case "limits.disk":
     case "work.size":
     case "work.fileSize":
-      return (parseSizeBytes(String(value)) ?? 0) > (parseSizeBytes(String(below)) ?? 0)
-        ? "raises a limit"
-        : null;
+      return raises("a limit", (size) => parseSizeBytes(String(size)) ?? 0);
     case "timeout":
-      return (parseDurationMs(String(value)) ?? 0) > (parseDurationMs(String(below)) ?? 0)
-        ? "raises a limit"
-        : null;
+      return raises("a limit", durationOf);
     case "swarmBudgetTime":
-      return below !== null && (parseDurationMs(String(value)) ?? 0) > (parseDurationMs(String(below)) ?? 0)
-        ? "raises the budget"
-        : null;
+      return raises("the budget", durationOf);
     case "budgetUsd":
     case "budgetTokens":
     case "swarmBudgetUsd":
     case "swarmBudgetTokens":
-      return below !== null && Number(value) > Number(below) ? "raises the budget" : null;
+      return raises("the budget", Number);
   }
+}
+
+function durationOf(value: unknown): number {
+  return parseDurationMs(String(value)) ?? 0;
 }
 
 /**

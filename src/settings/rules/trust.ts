@@ -3,7 +3,7 @@ import { parseDurationMs } from "../../text/duration-and-size.ts";
 import type { Settings } from "./settings.ts";
 
 /** A field of a task file that swarm applies only if the user trusts the file. */
-export interface FieldNeedingTrust {
+interface FieldNeedingTrust {
   readonly pointer: string;
   readonly field: string;
   readonly why: string;

@@ -1,25 +1,24 @@
 import type { SwarmState } from "../../contract/swarm-state.ts";
 import { canChangeStatus } from "./container-status.ts";
 import type { RecordCorrection } from "./reconcile-records.ts";
-import { recordWithStatus, stateWithReplacedRecord } from "./swarm-state.ts";
+import { findRecord, recordWithStatus, stateWithReplacedRecord } from "./swarm-state.ts";
 
 /**
  * Applies a correction to the record of its container in the swarm's state. Returns the state unchanged if
  * the record has changed in the meantime, or if the correction also requires an action outside the record.
  */
-export function applyRecordCorrection(
+function applyRecordCorrection(
   state: SwarmState,
   { container, from, action }: RecordCorrection,
   now: Date,
 ): SwarmState {
-  const record = state.containers.find(({ containerName }) => containerName === container);
-  const movedOn =
+  const record = findRecord(state, container);
+  if (
     !record ||
-    record.status !== from.status ||
-    record.containerId !== from.containerId ||
-    record.attempt !== from.attempt ||
-    record.creating?.since !== from.creating?.since;
-  if (movedOn) return state;
+    (["status", "containerId", "attempt"] as const).some((key) => record[key] !== from[key]) ||
+    record.creating?.since !== from.creating?.since
+  )
+    return state;
 
   const updatedAt = now.toISOString();
   switch (action.kind) {
@@ -37,10 +36,7 @@ export function applyRecordCorrection(
         containerId: action.containerId,
         updatedAt,
       });
-    case "collect-then-judge":
-    case "collect":
-    case "publish":
-    case "report":
+    default:
       return state;
   }
 }

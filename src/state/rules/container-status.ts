@@ -12,18 +12,12 @@ const transitions: Readonly<
 > = {
   pending: { running: "yes", completed: "through running", failed: "yes", stopped: "yes" },
   running: { completed: "yes", failed: "yes", stopped: "yes" },
-  stopped: { pending: "yes", running: "yes", completed: "through running", failed: "yes" },
-  failed: { pending: "yes" },
   completed: { pending: "onto" },
+  failed: { pending: "yes" },
+  stopped: { pending: "yes", running: "yes", completed: "through running", failed: "yes" },
 };
 
-export const containerStatuses: readonly ContainerStatus[] = [
-  "pending",
-  "running",
-  "completed",
-  "failed",
-  "stopped",
-];
+export const containerStatuses: readonly ContainerStatus[] = Object.keys(transitions) as ContainerStatus[];
 
 /**
  * Returns whether a worker's record may change from the first status to the second. `onto` must be true for

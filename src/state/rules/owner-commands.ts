@@ -1,5 +1,5 @@
 import type { ContainerWish, SwarmState, SwarmWish } from "../../contract/swarm-state.ts";
-import { requireRecord, stateWithReplacedRecord } from "./swarm-state.ts";
+import { findRecord, requireRecord, stateWithReplacedRecord } from "./swarm-state.ts";
 
 /** A command from the user to the swarm's owner, for the whole swarm or for one worker. */
 export type OwnerCommand =
@@ -27,6 +27,6 @@ export function findPendingCommands(state: SwarmState): OwnerCommand[] {
  */
 export function stateWithoutOwnerCommand(state: SwarmState, command: OwnerCommand): SwarmState {
   if (command.of === "swarm") return state.wish === command.wish ? { ...state, wish: null } : state;
-  const record = state.containers.find(({ containerName }) => containerName === command.name);
+  const record = findRecord(state, command.name);
   return record?.wish === command.wish ? stateWithReplacedRecord(state, { ...record, wish: null }) : state;
 }

@@ -2,6 +2,8 @@ import type { ContainerRecord, ContainerStatus, Reason } from "../../contract/sw
 import type { ObservedContainer } from "../../engine/rules/observed-container.ts";
 import { areProcessesExhausted, isGvisorCrash } from "../../engine/rules/process-limits.ts";
 import { hasProgramFailedByItself } from "../../engine/rules/program-failed-by-itself.ts";
+import { exitCodeByStatus } from "../../protocol/rules/protocol-messages.ts";
+import { isTerminalStatus } from "./container-status.ts";
 
 /** Facts that `reconcileRecords` needs besides a worker's record and the worker's container. */
 export interface ReconcileFacts {
@@ -64,37 +66,30 @@ function judge(
   if (observed.kind !== "missing" && !isSameId(record.containerId, observed.containerId))
     return [adoptOrReport(observed)];
   if (observed.kind !== "missing" && !observed.labelsAgree) return [foreign];
-  if (record.status === "completed" || record.status === "failed")
-    return judgeFinished(record, observed, context);
+  if (isTerminalStatus(record.status)) return judgeFinished(record, observed, context);
   if (observed.kind === "missing") return judgeMissing(record, observed.volume, context);
 
   switch (observed.kind) {
     case "created":
-      return record.status === "running"
-        ? [interrupted("the worker's container was created but never started")]
-        : collectMissingWork(record, context);
+      if (record.status !== "running") break;
+      return [interrupted("the worker's container was created but never started")];
     case "running":
     case "restarting":
       return record.status === "running" ? [] : [{ kind: "set-status", to: "running", reason: null }];
     case "paused":
-      return record.status === "running" && record.paused
-        ? []
-        : [
-            {
-              kind: "report",
-              note: "the container was paused, but not by swarm; `swarm resume` unpauses it",
-            },
-          ];
+      if (record.status === "running" && record.paused) return [];
+      return [
+        { kind: "report", note: "the container was paused, but not by swarm; `swarm resume` unpauses it" },
+      ];
     case "exited":
-      return record.status === "stopped"
-        ? collectMissingWork(record, context)
-        : [{ kind: "collect-then-judge" }];
+      if (record.status === "stopped") break;
+      return [{ kind: "collect-then-judge" }];
     case "removing":
     case "dead":
-      return record.status === "stopped"
-        ? collectMissingWork(record, context)
-        : [interrupted(`the engine reports the worker's container as ${observed.kind}`)];
+      if (record.status === "stopped") break;
+      return [interrupted(`the engine reports the worker's container as ${observed.kind}`)];
   }
+  return collectMissingWork(record, context);
 }
 
 /**
@@ -120,9 +115,18 @@ function judgeMissing(
 ): RecordCorrectionAction[] {
   if (record.status === "stopped") return collectMissingWork(record, context);
   if (record.status === "pending" && record.containerId === null) return [];
-  if (volume) return [{ kind: "collect-then-judge" }];
-  const message = "the worker's container and its volume no longer exist";
-  return [{ kind: "set-status", to: "failed", reason: { code: "CONTAINER_LOST", message } }];
+  const reason = whyContainerLost({ hasVolume: volume });
+  return [reason === null ? { kind: "collect-then-judge" } : { kind: "set-status", to: "failed", reason }];
+}
+
+/**
+ * Returns why a worker without its container is lost; null if the volume with the worker's journal is left,
+ * because a new container can then continue the worker.
+ */
+export function whyContainerLost({ hasVolume }: { readonly hasVolume: boolean }): Reason | null {
+  return hasVolume
+    ? null
+    : { code: "CONTAINER_LOST", message: "the worker's container and its volume no longer exist" };
 }
 
 function judgeFinished(
@@ -130,20 +134,14 @@ function judgeFinished(
   observed: ObservedContainer,
   context: ReconcileFacts,
 ): RecordCorrectionAction[] {
-  const alive = ["running", "paused", "restarting"].includes(observed.kind);
-  const unpublished = record.status === "completed" && record.branch?.done === false;
-  return [
-    ...(alive
-      ? [
-          {
-            kind: "report",
-            note: "the worker has finished, but its container is still running; `swarm cleanup` stops the container",
-          } as const,
-        ]
-      : []),
-    ...collectMissingWork(record, context),
-    ...(unpublished ? [{ kind: "publish" } as const] : []),
-  ];
+  const actions = collectMissingWork(record, context);
+  if (["running", "paused", "restarting"].includes(observed.kind))
+    actions.unshift({
+      kind: "report",
+      note: "the worker has finished, but its container is still running; `swarm cleanup` stops the container",
+    });
+  if (record.status === "completed" && record.branch?.done === false) actions.push({ kind: "publish" });
+  return actions;
 }
 
 /**
@@ -151,16 +149,12 @@ function judgeFinished(
  * host's repository.
  */
 function collectMissingWork(
-  record: ContainerRecord,
+  { collected, status, containerId }: ContainerRecord,
   { lastCheckpoint }: ReconcileFacts,
 ): RecordCorrectionAction[] {
+  if (lastCheckpoint === null || collected?.commit === lastCheckpoint) return [];
   // Without a container there is nothing to collect: the user discarded the container.
-  const behind =
-    lastCheckpoint !== null &&
-    record.collected?.commit !== lastCheckpoint &&
-    record.status !== "pending" &&
-    record.containerId !== null;
-  return behind ? [{ kind: "collect" }] : [];
+  return status === "pending" || containerId === null ? [] : [{ kind: "collect" }];
 }
 
 function adoptOrReport(observed: Exclude<ObservedContainer, { kind: "missing" }>): RecordCorrectionAction {
@@ -201,11 +195,10 @@ export function judgeEndedAttempt(
 ): { status: ContainerStatus; reason: Reason | null } {
   const { completion } = journal;
   if (completion !== null) {
-    const fitting = { completed: 0, failed: 1, stopped: 143 }[completion];
     const { exitCode } = container;
-    const contradicted = exitCode !== null && exitCode <= 2 && exitCode !== fitting;
-    if (!contradicted) return { status: completion, reason: null };
-    const message = `the journal reports ${completion}, but the container exited with code ${container.exitCode}`;
+    if (exitCode === null || exitCode > 2 || exitCode === exitCodeByStatus[completion])
+      return { status: completion, reason: null };
+    const message = `the journal reports ${completion}, but the container exited with code ${exitCode}`;
     return { status: "failed", reason: { code: "ACP_PROTOCOL_VIOLATION", message } };
   }
   if (container.oomKilled)
@@ -223,30 +216,4 @@ function whyExhausted({ processes, runtime, exitCode }: EndedContainer): string 
   return isGvisorCrash(runtime, exitCode)
     ? "the sandbox's own kernel (gVisor) ended, probably because too many processes ran"
     : null;
-}
-
-/**
- * Decides the status of a worker whose container has no adapter, only from what the engine reports. Returns
- * undefined if the status does not change.
- */
-export function judgeContainerWithoutAdapter(
-  status: ContainerStatus,
-  observed: { readonly kind: ObservedContainer["kind"]; readonly exitCode?: number },
-): ContainerStatus | undefined {
-  if (status !== "pending" && status !== "running") return undefined;
-  switch (observed.kind) {
-    case "missing":
-      return "failed";
-    case "exited":
-      return observed.exitCode === 0 ? "completed" : "failed";
-    case "running":
-    case "restarting":
-      return status === "pending" ? "running" : undefined;
-    case "paused":
-    case "removing":
-    case "dead":
-      return status === "running" ? "stopped" : undefined;
-    case "created":
-      return undefined;
-  }
 }

@@ -4,7 +4,11 @@ import { isTerminalStatus } from "./container-status.ts";
 
 /** The error codes that mean that a limit ended the worker. With a higher limit, the worker can continue. */
 const limits: readonly string[] = [
-  ...["AGENT_LIMIT_REACHED", "BUDGET_EXCEEDED", "CONTAINER_OOM", "DISK_FULL", "PROCESSES_EXHAUSTED"],
+  "AGENT_LIMIT_REACHED",
+  "BUDGET_EXCEEDED",
+  "CONTAINER_OOM",
+  "DISK_FULL",
+  "PROCESSES_EXHAUSTED",
   "WORK_TOO_LARGE",
 ];
 
@@ -26,10 +30,12 @@ export function swarmExitCode({ containers }: Pick<SwarmState, "containers">): E
  * failed dependency do not count.
  */
 function areLimited(records: readonly ContainerRecord[]): boolean {
-  const own = records.filter((record) => record.reason?.code !== "DEPENDENCY_FAILED");
-  return own.length > 0 && own.every(wasLimited);
-}
-
-function wasLimited({ status, reason }: ContainerRecord): boolean {
-  return (status === "failed" || status === "stopped") && reason !== null && limits.includes(reason.code);
+  const own = records.filter(({ reason }) => reason?.code !== "DEPENDENCY_FAILED");
+  return (
+    own.length > 0 &&
+    own.every(
+      ({ status, reason }) =>
+        (status === "failed" || status === "stopped") && reason !== null && limits.includes(reason.code),
+    )
+  );
 }

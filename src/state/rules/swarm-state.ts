@@ -29,11 +29,11 @@ export function newSwarmState(project: ProjectRef, swarmId: string, now: Date): 
 
 /** Whether all workers of a swarm have ended. False if the swarm has no workers, since it has not begun. */
 export function haveAllWorkersEnded({ containers }: SwarmState): boolean {
-  return containers.length > 0 && containers.every(({ status }) => isTerminalStatus(status));
+  return containers.length > 0 && !hasUnendedWorkers({ containers });
 }
 
 /** Whether at least one worker of a swarm has not ended. */
-export function hasUnendedWorkers({ containers }: SwarmState): boolean {
+export function hasUnendedWorkers({ containers }: Pick<SwarmState, "containers">): boolean {
   return containers.some(({ status }) => !isTerminalStatus(status));
 }
 
@@ -63,7 +63,34 @@ export function stateWithNewRecord(state: SwarmState, container: NewContainer, n
         what: `a container for ${taskFilePath}: ${other.containerName}`,
       });
   }
-  return { ...state, containers: [...state.containers, { ...emptyRecord(now), ...container }] };
+  const at = now.toISOString();
+  const record: ContainerRecord = {
+    containerId: null,
+    status: "pending",
+    storyProgress: { total: 0, completed: 0, failed: 0, inProgress: 0, pending: 0, skipped: 0 },
+    createdAt: at,
+    updatedAt: at,
+    prUrl: null,
+    acpPid: null,
+    attempt: 1,
+    baseCommit: null,
+    stories: [],
+    lastSeq: 0,
+    reason: null,
+    exitCode: null,
+    usage: null,
+    creating: null,
+    paused: null,
+    collecting: null,
+    collected: null,
+    branch: null,
+    proof: null,
+    wish: null,
+    startedAt: null,
+    finishedAt: null,
+    ...container,
+  };
+  return { ...state, containers: [...state.containers, record] };
 }
 
 /** The fields of a worker's record that the user may change with the commands of `swarm state`. */
@@ -148,38 +175,17 @@ export function stateWithoutEndedRecords(state: SwarmState): SwarmState {
   };
 }
 
-/** Returns the worker's record with this container name; throws if there is none. */
-export function requireRecord(state: SwarmState, name: string): ContainerRecord {
-  const record = state.containers.find(({ containerName }) => containerName === name);
-  if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });
-  return record;
+/** Returns the worker's record with this container name; undefined if there is none. */
+export function findRecord(
+  { containers }: Pick<SwarmState, "containers">,
+  name: string,
+): ContainerRecord | undefined {
+  return containers.find(({ containerName }) => containerName === name);
 }
 
-function emptyRecord(now: Date): Omit<ContainerRecord, "containerName" | "taskFilePath" | "branchName"> {
-  const at = now.toISOString();
-  return {
-    containerId: null,
-    status: "pending",
-    storyProgress: { total: 0, completed: 0, failed: 0, inProgress: 0, pending: 0, skipped: 0 },
-    createdAt: at,
-    updatedAt: at,
-    prUrl: null,
-    acpPid: null,
-    attempt: 1,
-    baseCommit: null,
-    stories: [],
-    lastSeq: 0,
-    reason: null,
-    exitCode: null,
-    usage: null,
-    creating: null,
-    paused: null,
-    collecting: null,
-    collected: null,
-    branch: null,
-    proof: null,
-    wish: null,
-    startedAt: null,
-    finishedAt: null,
-  };
+/** Returns the worker's record with this container name; throws if there is none. */
+export function requireRecord(state: SwarmState, name: string): ContainerRecord {
+  const record = findRecord(state, name);
+  if (!record) throw new SwarmError("CONTAINER_UNKNOWN", { name });
+  return record;
 }

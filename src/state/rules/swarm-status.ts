@@ -1,6 +1,7 @@
 import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts";
 import type { LockHolder } from "../../text/lock-holder.ts";
 import type { RecordCorrection } from "./reconcile-records.ts";
+import { findRecord } from "./swarm-state.ts";
 
 /** A correction of a worker's record, and whether swarm has applied the correction. */
 export interface ShownRecordCorrection extends RecordCorrection {
@@ -42,21 +43,16 @@ export function engineNeed({ engine, containers }: SwarmState): "none" | "option
   return engine === null ? "none" : "optional";
 }
 
-/** Whether all workers are completed or failed, so that nothing changes until the user runs a command. */
-export function areWorkersCompletedOrFailed({ containers }: Pick<SwarmState, "containers">): boolean {
-  return containers.every(({ status }) => status === "completed" || status === "failed");
-}
-
 /**
  * Returns the corrections of records that swarm has applied, and those that are still valid, because the
  * record has not changed since swarm decided on the correction.
  */
 export function currentRecordCorrections(
-  { containers }: Pick<SwarmState, "containers">,
+  swarm: Pick<SwarmState, "containers">,
   corrections: readonly ShownRecordCorrection[],
 ): ShownRecordCorrection[] {
   return corrections.filter(({ container, from, applied }) => {
-    const record = containers.find(({ containerName }) => containerName === container);
+    const record = findRecord(swarm, container);
     return applied || (record?.status === from.status && record.containerId === from.containerId);
   });
 }

@@ -27,13 +27,9 @@ export function findWaitingReason(
   if (pendingCommand !== null) return `the command \`${pendingCommand}\` is pending`;
   if (status !== "pending") return null;
   const open = swarm.containers.filter(
-    (other) => other.status !== "completed" && dependsOn.includes(fileNameOf(other)),
+    (other) => other.status !== "completed" && dependsOn.includes(other.taskFilePath.split("/").at(-1) ?? ""),
   );
   if (open.length > 0) return `waits for ${open.map(workerSlug).join(", ")}`;
   if (creating !== null && isOwned) return "the owner is creating the worker's container";
   return isOwned ? "waits for a free worker slot" : null;
-}
-
-function fileNameOf({ taskFilePath }: ContainerRecord): string {
-  return taskFilePath.split("/").at(-1) ?? taskFilePath;
 }

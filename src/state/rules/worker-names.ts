@@ -1,19 +1,19 @@
+interface ProjectSwarm {
+  readonly projectId: string;
+  readonly swarmId: string;
+}
+
+interface WorkerAttempt extends ProjectSwarm {
+  readonly slug: string;
+  readonly attempt: number;
+}
+
 /**
  * Returns the name for the container of a worker's attempt, and for the volume with the attempt's journal.
  * From the second attempt on, the name ends with `.a2`, `.a3` …, which no slug contains.
  */
-export function workerContainerName({
-  projectId,
-  swarmId,
-  slug,
-  attempt,
-}: {
-  readonly projectId: string;
-  readonly swarmId: string;
-  readonly slug: string;
-  readonly attempt: number;
-}): string {
-  const name = `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}-${slug}`;
+export function workerContainerName({ slug, attempt, ...swarm }: WorkerAttempt): string {
+  const name = `${containerPrefix(swarm)}-${slug}`;
   return attempt === 1 ? name : `${name}.a${attempt}`;
 }
 
@@ -21,16 +21,12 @@ export function workerContainerName({
  * Returns the name of a container in which swarm checks workers' results. No worker's container has such a
  * name, because slugs contain no dots.
  */
-export function nameOfCheckContainer({
-  projectId,
-  swarmId,
-  place,
-}: {
-  readonly projectId: string;
-  readonly swarmId: string;
-  readonly place: number;
-}): string {
-  return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}.check${place}`;
+export function nameOfCheckContainer({ place, ...swarm }: ProjectSwarm & { readonly place: number }): string {
+  return `${containerPrefix(swarm)}.check${place}`;
+}
+
+function containerPrefix({ projectId, swarmId }: ProjectSwarm): string {
+  return `aimi-${projectId.slice(0, 6)}-${swarmId.slice(0, 6)}`;
 }
 
 /** Returns the names of the containers of a worker's earlier attempts. */
@@ -52,13 +48,7 @@ export function homeVolumeName(containerName: string): string {
  * Returns the name of the git ref that holds a worker's commits, even if the worker's branch moves or
  * disappears.
  */
-export function workerCommitsRefName({
-  swarmId,
-  slug,
-}: {
-  readonly swarmId: string;
-  readonly slug: string;
-}): string {
+export function workerCommitsRefName({ swarmId, slug }: Pick<WorkerAttempt, "swarmId" | "slug">): string {
   return `refs/aimi/${swarmId}/${slug}`;
 }
 
@@ -68,11 +58,6 @@ export function failedStoryRefName({
   slug,
   attempt,
   storyId,
-}: {
-  readonly swarmId: string;
-  readonly slug: string;
-  readonly attempt: number;
-  readonly storyId: string;
-}): string {
+}: Omit<WorkerAttempt, "projectId"> & { readonly storyId: string }): string {
   return `refs/aimi/failed/${swarmId}/${slug}/${attempt}-${storyId}`;
 }

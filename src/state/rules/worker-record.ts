@@ -30,8 +30,11 @@ export function recordWithMessage(
       // The gateway's count takes precedence over the agent's own report.
       if (record.usage?.isMetered) return next;
       const usage = {
-        ...{ tokensIn: inputTokens, tokensOut: outputTokens },
-        ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, costUsd: costUsd ?? null },
+        tokensIn: inputTokens,
+        tokensOut: outputTokens,
+        cacheRead: cacheReadTokens,
+        cacheWrite: cacheWriteTokens,
+        costUsd: costUsd ?? null,
       };
       return { ...next, usage };
     }

@@ -4,10 +4,10 @@ import { removeWithoutTimeout } from "../../engine/remove-without-timeout.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import { workerNetworkName } from "../../gateway/rules/gateway-names.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
-import type { JournalSummary } from "../../protocol/journal-summary.ts";
+import type { JournalSummary } from "../../protocol/host-journal.ts";
 import { refuseOtherEngine } from "../../state/compare-state-with-engine.ts";
 import { requireRecord, type SwarmState, stateWithReplacedRecord } from "../../state/rules/swarm-state.ts";
-import type { StateStore } from "../../state/state-store-port.ts";
+import type { StateStore } from "../../state/state-store.ts";
 import {
   type AttemptCommitsAvailability,
   type AttemptWithLeftovers,
@@ -18,7 +18,7 @@ import {
   planCleanup,
   recordWithDiscardedContainer,
 } from "./rules/plan-cleanup.ts";
-import type { SwarmFiles } from "./swarm-files-port.ts";
+import type { SwarmFiles } from "./swarm-files.ts";
 
 export interface CleanUpDeps {
   readonly store: Pick<StateStore, "update">;
@@ -75,7 +75,10 @@ export async function cleanUpContainersAndVolumes(
   const resources = deps.engine ? await resourcesOn(deps.engine, scope) : [];
   const locations = await locationsOf(deps, findAttemptsWithLeftovers(state, resources));
   const plan = planCleanup({
-    ...{ state, resources, discard: request.discard, only: request.only },
+    state,
+    resources,
+    discard: request.discard,
+    only: request.only,
     locationOf: (attempt) =>
       locations.get(keyOf(attempt)) ?? { kind: "elsewhere", why: "the worker's journal was not read" },
   });
@@ -112,7 +115,8 @@ function toResource(
   const swarmId = found[labels.swarm] ?? "";
   const attempt = Number(found[labels.attempt]);
   return {
-    ...{ kind, name },
+    kind,
+    name,
     swarmId: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(swarmId) ? swarmId : null,
     taskFile: found[labels.taskFile] ?? null,
     attempt: Number.isSafeInteger(attempt) && attempt > 0 ? attempt : null,

@@ -1,7 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { StateFolder } from "./swarm-files-port.ts";
+import { ifSystemError } from "../../errors/system-errors.ts";
+
+/** The user's state folder, which swarm uses for all projects of the user. */
+export interface StateFolder {
+  readonly folder: string;
+  /** Whether the folder contains any file that swarm may remove. */
+  exists(): Promise<boolean>;
+  /** Whether the folder contains data of the user's private container engine. */
+  hasEngine(): Promise<boolean>;
+  /**
+   * Removes the files that swarm created in the folder. Keeps the files with the machine's ID and the user's
+   * ID.
+   */
+  remove(): Promise<void>;
+}
 
 /**
  * Matches the names of the files that swarm may delete from the user's state folder. Swarm keeps the files
@@ -35,9 +49,7 @@ export function openStateFolder(folder: string): StateFolder {
       if (await hasEngine())
         await rename(join(folder, engine), join(folder, `removing-${randomBytes(6).toString("hex")}`));
       for (const name of await entries()) await rm(join(folder, name), { recursive: true, force: true });
-      await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST" && error.code !== "ENOENT") throw error;
-      });
+      await rmdir(folder).catch(ifSystemError(undefined, "ENOTEMPTY", "EEXIST", "ENOENT"));
     },
   };
 }

@@ -2,7 +2,17 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Repository } from "../../git/find-repository.ts";
 import { resolvesInsideFolder } from "../../machine/path-containment.ts";
-import type { SwarmFiles } from "./swarm-files-port.ts";
+
+/**
+ * The files that the swarms of a worktree leave behind: journals, archived states and stored requests of the
+ * user. Removing these files loses no work of agents.
+ */
+export interface SwarmFiles {
+  /** Returns the IDs of the swarms that left files in the worktree. */
+  list(): Promise<string[]>;
+  /** Removes the files that one swarm left; does nothing if there are none. */
+  remove(swarmId: string): Promise<void>;
+}
 
 const swarmId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

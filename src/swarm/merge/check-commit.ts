@@ -3,13 +3,15 @@ import type { RanCheck } from "../../contract/merge.ts";
 import type { ContainerLimits, Containers } from "../../engine/containers.ts";
 import { isError, SwarmError } from "../../errors/errors.ts";
 import type { CommitReader } from "../../git/commit-reader-port.ts";
-import { runCommand } from "../../sandbox/command/run-command.ts";
+import type { CrashHook } from "../../machine/crash-points.ts";
+import { type CommandResult, runCommand } from "../../sandbox/command/run-command.ts";
 import { mainProcessUser } from "../../sandbox/sandbox-defaults.ts";
 import { watchSandboxLimits } from "../../sandbox/task/watch-limits.ts";
 import { sanitizeLines, sanitizeText } from "../../text/sanitize-text.ts";
 import { truncateTextStart } from "../../text/truncate-text.ts";
 
-export interface CheckCommitDeps {
+/** The sandboxes in which swarm checks commits. */
+export interface CheckSandboxes {
   readonly containers: Containers;
   readonly commits: Pick<CommitReader, "bundle">;
   /** The tag of the project's image, from which swarm creates the sandbox for the check. */
@@ -21,20 +23,11 @@ export interface CheckCommitDeps {
   readonly runtime: string;
   readonly limits: ContainerLimits;
   readonly labels: Readonly<Record<string, string>>;
-  /** Called once, when the sandbox has started and before the first command runs. */
-  readonly onRunning: () => void;
+  readonly crashPoint: CrashHook;
 }
 
-export interface CheckToRun {
-  /** The name of the check's container. Concurrent checks need different names. */
-  readonly name: string;
-  readonly commit: string;
-  /** The shell commands to run, one after another. */
-  readonly commands: readonly string[];
-  /** The time limit of each command, in milliseconds. */
-  readonly limitMs: number;
-}
-
+/** The maximum duration of each check command in milliseconds. Users would not wait longer for tests. */
+const limitMs = 60 * 60_000;
 const tmpBytes = 1024 ** 3;
 const [undoMs, checkoutMs] = [30_000, 10 * 60_000];
 const outputLimit = 1_000_000;
@@ -70,15 +63,17 @@ done
 :`;
 
 /**
- * Checks out a commit in a new sandbox without an agent and without a network, and runs commands there.
- * Removes the sandbox afterwards.
+ * Checks out a commit in a new sandbox without an agent and without a network, and runs commands there, one
+ * after another. Removes the sandbox afterwards. Concurrent checks need different names of the sandbox.
  */
 export async function checkCommit(
-  deps: CheckCommitDeps,
-  { name, commit, commands, limitMs }: CheckToRun,
+  sandboxes: CheckSandboxes,
+  name: string,
+  commit: string,
+  commands: readonly string[],
   signal: AbortSignal,
 ): Promise<RanCheck[]> {
-  const { containers, commits, image, runtime, limits, labels } = deps;
+  const { containers, image, runtime, limits, labels } = sandboxes;
   // Removes the sandbox of an earlier check with this name, whose swarm process was killed. Such a sandbox
   // holds no work.
   await containers.remove(name, signal);
@@ -87,41 +82,45 @@ export async function checkCommit(
   const seconds = Math.ceil((commands.length * limitMs + checkoutMs + graceMs) / 1_000);
   const { id } = await containers.create(
     {
-      ...{ name, labels, image, runtime, tmpBytes, command: ["sleep", String(seconds)] },
+      name,
+      labels,
+      image,
+      runtime,
+      tmpBytes,
+      command: ["sleep", String(seconds)],
       env: { IS_SANDBOX: "1" },
-      ...{ user: mainProcessUser, workdir: "/", network: { kind: "none" }, volumes: [] },
+      user: mainProcessUser,
+      workdir: "/",
+      network: { kind: "none" },
+      volumes: [],
       limits,
-      ...{ capabilities: [], readOnlyRoot: false, privileged: false },
+      capabilities: [],
+      readOnlyRoot: false,
+      privileged: false,
     },
     signal,
   );
-  if (!(await deps.isInImage(commit))) {
-    await using bundle = await commits.bundle(commit, "check", signal, deps.imageCommit ?? undefined);
-    await containers.copyIn(id, "/", packFiles(withBundle(bundle.file)), signal);
-  }
-  await containers.start(id, signal);
-  const run = (words: readonly string[], timeoutMs: number, ending?: AbortSignal) =>
+  const run = (words: readonly string[], timeoutMs: number, ending = signal) =>
     runCommand(
-      containers,
+      { containers, containerId: id },
       {
-        ...{ containerId: id, command: words, timeoutMs, outputLimit, workdir: "/workspace" },
+        command: ["sh", "-c", ...words],
+        timeoutMs,
+        outputLimit,
+        workdir: "/workspace",
         env: { HOME: "/home/agent" },
       },
-      ending ? AbortSignal.any([ending, signal]) : signal,
+      ending,
     );
-  const checkedOut = await run(["sh", "-c", checkOut, "sh", commit, `/${bundleFile}`], checkoutMs);
-  if (checkedOut.exitCode !== 0)
-    throw new SwarmError("GIT_FAILED", {
-      command: "checkout",
-      reason: `the commit could not be checked out in the check's sandbox: ${textOf(checkedOut)}`,
-    });
-  deps.onRunning();
+  await checkOutCommit(sandboxes, id, commit, run, signal);
+  sandboxes.crashPoint("mid-check");
   // Enforces the limits that the engine does not enforce, because agents wrote the code that runs here.
   const done = new AbortController();
   const broken = new AbortController();
+  const ending = AbortSignal.any([broken.signal, signal]);
   void watchSandboxLimits(
-    containers,
-    { id, name, runtime, limits, mounted: [] },
+    { containers, containerId: id },
+    { name, runtime, limits, mounted: [] },
     AbortSignal.any([done.signal, signal]),
   ).then(
     (reason) => broken.abort(reason),
@@ -129,25 +128,28 @@ export async function checkCommit(
   );
   const runOne = async (command: string): Promise<RanCheck> => {
     const startedAt = performance.now();
-    const durationMs = (): number => Math.round(performance.now() - startedAt);
+    const ended = (exitCode: number | null, output: string): RanCheck => ({
+      exitCode,
+      output,
+      durationMs: Math.round(performance.now() - startedAt),
+    });
     try {
       broken.signal.throwIfAborted();
-      const ran = await run(["sh", "-c", command], limitMs, broken.signal);
-      return { exitCode: ran.exitCode, output: textOf(ran), durationMs: durationMs() };
+      const ran = await run([command], limitMs, ending);
+      return ended(ran.exitCode, textOf(ran));
     } catch (error) {
-      if (broken.signal.aborted)
-        return { exitCode: null, output: messageOf(broken.signal.reason), durationMs: durationMs() };
+      if (broken.signal.aborted) return ended(null, shownMessageOf(broken.signal.reason));
       // A command that uses up the sandbox's memory or ends its container has failed. Aborts the commands
       // after it, which have no sandbox to run in.
       if (isError(error, "MEMORY_EXHAUSTED") || isError(error, "CONTAINER_NOT_RUNNING")) broken.abort(error);
       else if (!isError(error, "COMMAND_TIMEOUT")) throw error;
-      return { exitCode: null, output: messageOf(error), durationMs: durationMs() };
+      return ended(null, shownMessageOf(error));
     }
   };
   try {
     const results: RanCheck[] = [];
     for (const [at, command] of commands.entries()) {
-      if (at > 0 && !broken.signal.aborted) await run(["sh", "-c", endOthers, "sh", String(seconds)], undoMs);
+      if (at > 0 && !broken.signal.aborted) await run([endOthers, "sh", String(seconds)], undoMs);
       results.push(await runOne(command));
     }
     return results;
@@ -156,7 +158,28 @@ export async function checkCommit(
   }
 }
 
-function messageOf(error: unknown): string {
+/** Starts the sandbox of a check, and checks out the commit there. */
+async function checkOutCommit(
+  { containers, commits, isInImage, imageCommit }: CheckSandboxes,
+  id: string,
+  commit: string,
+  run: (words: readonly string[], timeoutMs: number) => Promise<CommandResult>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await isInImage(commit))) {
+    await using bundle = await commits.bundle(commit, "check", signal, imageCommit ?? undefined);
+    await containers.copyIn(id, "/", packFiles(withBundle(bundle.file)), signal);
+  }
+  await containers.start(id, signal);
+  const checkedOut = await run([checkOut, "sh", commit, `/${bundleFile}`], checkoutMs);
+  if (checkedOut.exitCode !== 0)
+    throw new SwarmError("GIT_FAILED", {
+      command: "checkout",
+      reason: `the commit could not be checked out in the check's sandbox: ${textOf(checkedOut)}`,
+    });
+}
+
+function shownMessageOf(error: unknown): string {
   return error instanceof Error ? sanitizeText(error.message, shownLength) : String(error);
 }
 
@@ -168,6 +191,6 @@ function withBundle(from: string): EntryToPack[] {
   ];
 }
 
-function textOf({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+function textOf({ stdout, stderr }: Pick<CommandResult, "stdout" | "stderr">): string {
   return truncateTextStart(sanitizeLines([stdout, stderr].filter(Boolean).join("\n")).trim(), shownLength);
 }

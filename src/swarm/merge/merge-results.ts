@@ -73,7 +73,11 @@ export async function mergeResults(
   // Starts this check only if another check fails, because only then is the comparison needed.
   let before: Promise<RanCheck | null> | undefined;
   const train: MergeState = {
-    ...{ origin, forecast, checks, tip: begin, aside: new Map() },
+    origin,
+    forecast,
+    checks,
+    tip: begin,
+    aside: new Map(),
     merged: candidates.filter((candidate) => !isOpen(candidate)),
     before: () => (before ??= checks.resultOf(begin, "the commit before the merge")),
   };

@@ -29,9 +29,6 @@ export interface CommitCheckerInput {
   readonly limits: ContainerLimits;
 }
 
-/** The maximum duration of each check command in milliseconds. Users would not wait longer for tests. */
-const checkLimitMs = 60 * 60_000;
-
 /**
  * Returns a function that runs checks on commits of the given swarm. First removes the check containers that
  * earlier, killed owners left behind.
@@ -51,7 +48,7 @@ export async function openCommitChecker(
   for (const { containerId, labels: theirs } of found)
     if (Object.entries(own).every(([name, value]) => theirs[name] === value))
       await containers.remove(containerId, signal);
-  const run = {
+  const sandboxes = {
     containers,
     commits,
     image,
@@ -65,7 +62,7 @@ export async function openCommitChecker(
       [labels.worktree]: worktree,
       ...own,
     },
-    onRunning: () => crashPoint("mid-check"),
+    crashPoint,
   };
   const taken = new Set<number>();
   return async (commit, commands, ending) => {
@@ -74,7 +71,7 @@ export async function openCommitChecker(
     taken.add(place);
     const name = nameOfCheckContainer({ projectId: project.id, swarmId, place });
     try {
-      return await checkCommit(run, { name, commit, commands, limitMs: checkLimitMs }, ending);
+      return await checkCommit(sandboxes, name, commit, commands, ending);
     } finally {
       taken.delete(place);
     }

@@ -1,11 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import writeFileAtomic from "write-file-atomic";
+import { join } from "node:path";
 import type { ProofReport, RanCheck } from "../../contract/proof.ts";
-import { SwarmError } from "../../errors/errors.ts";
 import { isCommitId } from "../../git/rules/commit-id.ts";
-import { resolvesInsideFolder } from "../../machine/path-containment.ts";
-import { findSchemaViolations } from "../../schema/find-violations.ts";
+import { readReportFile, writeReportFile } from "./report-files.ts";
 
 /**
  * Stores the results of the checks that swarm runs in fresh sandboxes on the workers' results. If a stored
@@ -41,46 +37,23 @@ export function proofFiles({
     return join(folder, "before", `${base}.json`);
   };
 
+  const readBefore = async (base: string): Promise<RanBefore[]> => {
+    const value = await readReportFile<unknown>(beforeOf(base));
+    return Array.isArray(value) ? value.filter(isRanBefore) : [];
+  };
+
   return {
-    async findProof(slug) {
-      const value = await read(proofOf(slug));
-      return value !== null && (await isProofReport(value)) ? (value as ProofReport) : null;
-    },
-    storeProof: (proof) => write(proofOf(proof.worker), proof),
+    findProof: (slug) => readReportFile(proofOf(slug), "proof"),
+    storeProof: (proof) => writeReportFile(root, proofOf(proof.worker), proof),
     async findBaseChecks(base, commands) {
       const known = (await readBefore(base)).find((each) => isSame(each.commands, commands));
       return known?.ran ?? null;
     },
     async storeBaseChecks(base, commands, ran) {
       const others = (await readBefore(base)).filter((each) => !isSame(each.commands, commands));
-      await write(beforeOf(base), [...others, { commands, ran }]);
+      await writeReportFile(root, beforeOf(base), [...others, { commands, ran }]);
     },
   };
-
-  async function readBefore(base: string): Promise<RanBefore[]> {
-    const value = await read(beforeOf(base));
-    return Array.isArray(value) ? value.filter(isRanBefore) : [];
-  }
-
-  async function write(file: string, value: object): Promise<void> {
-    if (!(await resolvesInsideFolder(root, file)))
-      throw new SwarmError("FILE_UNWRITABLE", {
-        file,
-        reason: "a link in this path points outside the repository",
-      });
-    await mkdir(dirname(file), { recursive: true });
-    await writeFileAtomic(file, `${JSON.stringify(value, null, 2)}\n`);
-  }
-}
-
-/** Reads a JSON file; returns null if the file is missing or invalid. */
-async function read(file: string): Promise<object | null> {
-  try {
-    const value: unknown = JSON.parse(await readFile(file, "utf8"));
-    return typeof value === "object" ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
@@ -100,12 +73,4 @@ function isRan(value: unknown): value is RanCheck {
     typeof output === "string" &&
     Number.isInteger(durationMs)
   );
-}
-
-/**
- * Whether a value is a valid proof report. Swarm writes this report after it has checked a worker's result in
- * new sandboxes.
- */
-async function isProofReport(value: unknown): Promise<boolean> {
-  return (await findSchemaViolations("proof", value)).length === 0;
 }

@@ -5,6 +5,7 @@ import { isTerminalStatus } from "../../state/rules/container-status.ts";
 import { requireRecord } from "../../state/rules/swarm-state.ts";
 import { sanitizeText } from "../../text/sanitize-text.ts";
 import { workerSlug } from "../../text/slugs.ts";
+import type { OwnerServices } from "../worker/owner-services.ts";
 import { planReworkAttempts, type ReworkFacts } from "../worker/rules/plan-attempts.ts";
 import {
   findResultExcludedFromMerge,
@@ -12,13 +13,9 @@ import {
   reworkRequestFromMerge,
   reworkRequestFromProof,
 } from "../worker/rules/rework-request.ts";
-import type { SwarmOwnerDeps } from "../worker/swarm-owner-deps.ts";
 import { hasCheckFailedOnBase } from "./rules/describe-merge.ts";
 
-type ReworkDeps = Pick<
-  SwarmOwnerDeps,
-  "read" | "update" | "work" | "channel" | "findProof" | "clock" | "signal"
->;
+type ReworkDeps = Pick<OwnerServices, "store" | "repository" | "channel" | "proofs" | "time">;
 
 export interface WorkersToRework {
   /** The names of the workers whose results are to be reworked. */
@@ -38,14 +35,14 @@ export async function reworkWorkers(
   deps: ReworkDeps,
   { names, branch, report }: WorkersToRework,
 ): Promise<void> {
-  const { work } = deps;
-  const { commit: base } = await work.branch(branch);
+  const { store, repository } = deps;
+  const { commit: base } = await repository.work.branch(branch);
   if (base === null)
     throw new SwarmError("BRANCH_REFUSED", {
       branch,
       reason: "the branch does not exist; `swarm merge` creates the integration branch",
     });
-  const state = await deps.read();
+  const state = await store.read();
   const records = names.map((name) => requireRecord(state, name));
   // Checks all records before it changes any of them.
   for (const record of records) await refuseUseless(deps, record, { base, branch });
@@ -55,11 +52,11 @@ export async function reworkWorkers(
     if (start !== null) startByName.set(record.containerName, start);
   }
   // Changes only the records. The owner moves each worker's ref when it prepares the attempt.
-  await deps.update((now) => planReworkAttempts(now, startByName));
+  await store.update((now) => planReworkAttempts(now, startByName));
 }
 
 async function startRework(
-  { work, channel, findProof, clock, signal }: ReworkDeps,
+  { repository: { work }, channel, proofs, time: { clock, signal } }: ReworkDeps,
   record: ContainerRecord,
   {
     base,
@@ -80,10 +77,13 @@ async function startRework(
   const mergeOfBranch = report?.branch === branch ? report : null;
   const entry = findResultExcludedFromMerge(mergeOfBranch, slug) ?? emptyEntry(slug);
   const ofMerge = reworkRequestFromMerge(entry, {
-    ...{ branch, record, conflicts: merged.conflicts, command: mergeOfBranch?.check.command ?? null },
+    branch,
+    record,
+    conflicts: merged.conflicts,
+    command: mergeOfBranch?.check.command ?? null,
     failsOnBase: mergeOfBranch !== null && hasCheckFailedOnBase(mergeOfBranch.check),
   });
-  const proof = record.reason?.code === "PROOF_FAILED" ? await findProof(slug) : null;
+  const proof = record.reason?.code === "PROOF_FAILED" ? await proofs.find(slug) : null;
   const ofProof = proof && reworkRequestFromProof(proof, record);
   const request = ofProof && ofMerge && !containsBase ? joined(ofProof, ofMerge) : (ofProof ?? ofMerge);
   if (request === null) return null;
@@ -93,7 +93,9 @@ async function startRework(
       code: "TAKEN_UP",
       message: `the user asked the worker to continue from branch ${branch}`,
     },
-    ...{ storyId: request.storyId, commit: merged.commit, now: clock() },
+    storyId: request.storyId,
+    commit: merged.commit,
+    now: clock(),
     base: containsBase ? (baseCommit ?? base) : base,
   };
 }
@@ -108,7 +110,7 @@ function joined(proof: ReworkRequest, merge: ReworkRequest): ReworkRequest {
 }
 
 async function refuseUseless(
-  { work, signal }: Pick<SwarmOwnerDeps, "work" | "signal">,
+  { repository, time }: ReworkDeps,
   record: ContainerRecord,
   { base, branch }: { readonly base: string; readonly branch: string },
 ): Promise<void> {
@@ -119,7 +121,7 @@ async function refuseUseless(
   };
   if (!isTerminalStatus(status)) refuse(`the worker is ${status}`);
   if (collected === null || collected.commit === baseCommit) return refuse("the worker has no result");
-  if (await work.isAncestor(collected.commit, base, signal))
+  if (await repository.work.isAncestor(collected.commit, base, time.signal))
     refuse("the branch already contains the worker's result");
 }
 

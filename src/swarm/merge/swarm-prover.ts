@@ -2,7 +2,7 @@ import type { WorkRepository } from "../../git/work-repository-port.ts";
 import type { Project } from "../../project/project.ts";
 import { findTestCommand } from "../../tasks/find-test-command.ts";
 import { once } from "../../text/once.ts";
-import type { SwarmOwnerDeps } from "../worker/swarm-owner-deps.ts";
+import type { ProveResult } from "../worker/owner-services.ts";
 import { type CommitCheckerInput, openCommitChecker } from "./open-commit-checker.ts";
 import { proofFiles } from "./proof-files.ts";
 import { createWorkerResultProver } from "./worker-result-prover.ts";
@@ -19,7 +19,7 @@ export function createSwarmProver(
   project: Pick<Project, "host" | "repository">,
   swarm: SwarmProverInput,
   signal: AbortSignal,
-): NonNullable<SwarmOwnerDeps["prove"]> {
+): ProveResult {
   const prover = once(async () => {
     const { root } = await project.repository();
     return createWorkerResultProver({

@@ -54,7 +54,8 @@ export function createWorkerResultProver(
   return async (toProve, signal) => {
     const { slug, attempt, taskFile, verify, base, commit } = toProve;
     const stories = taskFile.userStories.map((story) => ({
-      ...{ id: story.id, criteria: [...story.acceptanceCriteria] },
+      id: story.id,
+      criteria: [...story.acceptanceCriteria],
       checks: [...new Set([...(story.verify ?? []), ...verify])],
     }));
     const demanded = new Set(stories.flatMap(({ checks }) => checks));
@@ -64,9 +65,16 @@ export function createWorkerResultProver(
     deps.crashPoint("after-proof-checks");
     const tests = await findWeakenedTests(deps, { base, tip: commit }, signal);
     const proof: ProofReport = {
-      ...{ worker: slug, attempt, commit, base, at: deps.clock().toISOString() },
+      worker: slug,
+      attempt,
+      commit,
+      base,
+      at: deps.clock().toISOString(),
       ...judgeProof(checks),
-      ...{ checks, stories, weakenedTests: tests.tests, isCut: tests.isCut },
+      checks,
+      stories,
+      weakenedTests: tests.tests,
+      isCut: tests.isCut,
     };
     await deps.storeProof(proof);
     return proof;

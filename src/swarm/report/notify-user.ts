@@ -1,3 +1,4 @@
+import { messageOf } from "../../errors/errors.ts";
 import { requireSwarmState, type StateAccess } from "../../state/find-state.ts";
 import { createNotice, type NoticeReason } from "./rules/notice.ts";
 import { runNotifier } from "./run-notifier.ts";
@@ -17,6 +18,6 @@ export async function notifyUser(
     const summary = await summarizeState(project, await requireSwarmState(project));
     return await runNotifier(root, command, createNotice(summary, occasion));
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

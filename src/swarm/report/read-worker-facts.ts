@@ -1,11 +1,10 @@
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { findJournalledAttempts, maxJournalLineBytes } from "../../protocol/host-journal.ts";
 import type { MessageValidator } from "../../protocol/receive-messages.ts";
 import type { JournalledMessage } from "../../protocol/rules/protocol-messages.ts";
 import { sanitizeMessage } from "../../protocol/rules/sanitize-message.ts";
-import { readJsonLines } from "../../wire/read-lines.ts";
+import { readJsonLines } from "../../wire/read-json-lines.ts";
 import { type WorkerFacts, WorkerFactsReader } from "./rules/story-facts.ts";
 
 const journalled: ReadonlySet<unknown> = new Set([
@@ -32,9 +31,7 @@ export async function readWorkerFactsFromJournals(
     if (!(await stat(file).catch(() => null))?.isFile()) continue;
     facts.begin(attempt);
     let lastSeq = 0;
-    for await (const message of readJsonLines(createReadStream(file), {
-      maxLineLength: maxJournalLineBytes,
-    })) {
+    for await (const message of readJsonLines(file, { maxLength: maxJournalLineBytes })) {
       if (!isJournalled(message, findProblem) || message.seq <= lastSeq) continue;
       lastSeq = message.seq;
       facts.add(sanitizeMessage(message));

@@ -40,7 +40,9 @@ function asMarkup(text: string): string {
 async function post(url: string, notice: Notice, limitMs: number): Promise<string | null> {
   try {
     const { ok, status } = await fetch(url, {
-      ...{ method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(notice) },
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(notice),
       signal: AbortSignal.timeout(limitMs),
     });
     return ok ? null : `the webhook answered ${status}`;
@@ -61,7 +63,10 @@ async function runCommand(
   // Run the command in its own process group, so that the timeout also kills background processes that keep
   // our pipes open.
   const run = execa(program, args, {
-    ...{ cwd: root, reject: false, detached: true, maxBuffer: 100_000 },
+    cwd: root,
+    reject: false,
+    detached: true,
+    maxBuffer: 100_000,
     input: `${JSON.stringify(notice)}\n`,
   });
   let isTimedOut = false;

@@ -43,7 +43,8 @@ export async function summarizeSwarm(deps: SummarizeDeps, state: SwarmState): Pr
   }
   const merged = await deps.readMerge(state.swarmId);
   return createSwarmSummary(state, findings, {
-    ...{ now: deps.clock(), isOwned: await deps.isOwned() },
+    now: deps.clock(),
+    isOwned: await deps.isOwned(),
     merge: merged && mergeSummary(merged),
   });
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import writeFileAtomic from "write-file-atomic";
 import type { SwarmSummary } from "../../contract/summary.ts";
 import { SwarmError } from "../../errors/errors.ts";
-import { resolvesInsideFolder } from "../../machine/path-containment.ts";
+import { refuseLinkOutside } from "../../machine/path-containment.ts";
 import { reportFileName } from "../../text/report-file-name.ts";
 import { summaryHtml } from "./rules/summary-html.ts";
 import { summaryMarkdown } from "./rules/summary-markdown.ts";
@@ -19,11 +19,7 @@ export async function writeSwarmReport(root: string, summary: SwarmSummary): Pro
   for (const stem of [name, "latest"])
     for (const [ending, page] of Object.entries(pages)) {
       const file = join(root, folder, `${stem}.${ending}`);
-      if (!(await resolvesInsideFolder(root, file)))
-        throw new SwarmError("FILE_UNWRITABLE", {
-          file,
-          reason: "a link in this path points outside the repository",
-        });
+      await refuseLinkOutside(root, file);
       try {
         await mkdir(join(root, folder), { recursive: true });
         await writeFileAtomic(file, page);

@@ -28,7 +28,8 @@ export function userCrontab(env: Readonly<Record<string, string | undefined>>): 
     };
     const { exitCode, stdout, stderr, code } = await execa("crontab", [...args], {
       ...options,
-      ...{ stripFinalNewline: false, encoding: "buffer" },
+      stripFinalNewline: false,
+      encoding: "buffer",
     });
     if (code === "ENOENT") throw new SwarmError("SCHEDULER_MISSING", {});
     const text = (output: Uint8Array): string => Buffer.from(output).toString("latin1");

@@ -1,14 +1,15 @@
 import { labels } from "../../engine/engine.ts";
 import { removeWithoutTimeout } from "../../engine/remove-without-timeout.ts";
-import { SwarmError } from "../../errors/errors.ts";
-import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
+import { requireExpected } from "../../errors/errors.ts";
+import { whyContainerLost } from "../../state/rules/reconcile-records.ts";
+import { recordWithStatus } from "../../state/rules/swarm-state.ts";
 import { earlierContainerNames, homeVolumeName } from "../../state/rules/worker-names.ts";
 import type { NetworkConnection } from "./network-access.ts";
-import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
+import type { OwnerServices } from "./owner-services.ts";
+import { recordWorkerEnd } from "./record-worker-end.ts";
 import type { Worker } from "./worker.ts";
 import { workerContainerSpec } from "./worker-container.ts";
 
-const tmpBytes = 1024 ** 3;
 const stopMs = 5_000;
 
 /** The running container of a worker, and for how long it had been paused before, in milliseconds. */
@@ -23,30 +24,32 @@ export interface RunningContainer {
  * journal.
  */
 export async function ensureContainerRuns(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   worker: Worker,
   halt: AbortSignal,
 ): Promise<RunningContainer | null> {
-  const { containers, change, clock, crashPoint } = deps;
-  const facts = await containers.inspect(worker.name, undefined, deps.signal);
+  const { store, networkAccess } = deps;
+  const { containers } = deps.sandboxes;
+  const { clock, crashPoint, signal } = deps.time;
+  const facts = await containers.inspect(worker.name, undefined, signal);
   const isAlive = facts?.state === "running" || facts?.state === "paused";
-  const isRecorded = requireRecord(await deps.read(), worker.name).containerId !== null;
+  const isRecorded = (await store.record(worker.name)).containerId !== null;
   const wasMade = facts !== null || isRecorded;
   // After a halt, no container starts. The exception is a worker whose budget is used up, because its journal
   // may have unread messages.
   const mayGoOn = (): boolean =>
-    !halt.aborted || isAlive || (wasMade && deps.networkAccess.accessEnded(worker.slug).aborted);
+    !halt.aborted || isAlive || (wasMade && networkAccess.accessEnded(worker.slug).aborted);
   if (!mayGoOn()) return null;
   if (facts === null && (await isLost(deps, worker))) return null;
   // An existing container that is going to end needs no network access.
-  const network = halt.aborted && facts !== null ? null : await deps.networkAccess.open(worker);
+  const network = halt.aborted && facts !== null ? null : await networkAccess.open(worker);
   if (!mayGoOn()) {
-    await deps.networkAccess.close(worker, { isGone: facts === null });
+    await networkAccess.close(worker, { isGone: facts === null });
     return null;
   }
   const id = facts?.id ?? (network && (await makeContainer(deps, worker, network)));
   if (id === null || !mayGoOn()) return null;
-  const { paused } = requireRecord(await deps.read(), worker.name);
+  const { paused } = await store.record(worker.name);
   const now = clock().getTime();
   const pauseEnd = Math.min(now, paused?.until ? Date.parse(paused.until) : now);
   // A container that this call created was never paused.
@@ -55,47 +58,46 @@ export async function ensureContainerRuns(
   // may be missing, so it is copied again.
   if (facts !== null && !isAlive && !isRecorded) await giveRepository(deps, worker, id);
   crashPoint("after-record-before-start");
-  if (facts?.state === "paused") await containers.unpause(id, deps.signal);
-  else if (facts?.state !== "running") await containers.start(id, deps.signal);
-  await change(worker.name, (record) => ({
+  if (facts?.state === "paused") await containers.unpause(id, signal);
+  else if (facts?.state !== "running") await containers.start(id, signal);
+  await store.change(worker.name, (record) => ({
     ...recordWithStatus(record, "running", null, clock()),
-    ...{ containerId: id, creating: null, reason: null, paused: null, acpPid: process.pid },
+    containerId: id,
+    creating: null,
+    reason: null,
+    paused: null,
+    acpPid: process.pid,
   }));
   crashPoint("after-start-before-request");
   return { containerId: id, pausedMs };
 }
 
 async function makeContainer(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   worker: Worker,
   network: NetworkConnection,
 ): Promise<string> {
-  const { containers, volumes, change, clock, signal, crashPoint } = deps;
-  const record = requireRecord(await deps.read(), worker.name);
-  await change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
+  const { swarm, store, sandboxes } = deps;
+  const { clock, signal, crashPoint } = deps.time;
+  const record = await store.record(worker.name);
+  await store.change(worker.name, (now) => ({ ...now, creating: { since: clock().toISOString() } }));
   crashPoint("after-creating-before-create");
-  const marks = labelsOf(deps, worker, record.attempt);
-  const homeVolume = homeVolumeName(worker.name);
-  for (const volume of [worker.name, homeVolume]) await volumes.create(volume, marks, signal);
-  const { id } = await containers.create(
-    workerContainerSpec({
-      ...{
-        name: worker.name,
-        homeVolume,
-        labels: marks,
-        image: deps.image,
-        runtime: deps.runtime,
-        limits: deps.limits,
-      },
-      ...{ network, tmpBytes, swarmId: deps.swarmId, worker: worker.slug },
-      ...{ attempt: record.attempt, branch: record.branchName },
-    }),
-    signal,
-  );
+  const marks = labelsOf(swarm, worker, record.attempt);
+  for (const volume of [worker.name, homeVolumeName(worker.name)])
+    await sandboxes.volumes.create(volume, marks, signal);
+  const spec = workerContainerSpec(sandboxes, network, {
+    name: worker.name,
+    slug: worker.slug,
+    labels: marks,
+    swarmId: swarm.swarmId,
+    attempt: record.attempt,
+    branch: record.branchName,
+  });
+  const { id } = await sandboxes.containers.create(spec, signal);
   await giveRepository(deps, worker, id);
   crashPoint("after-create-before-record");
-  await change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
-  deps.emit({ event: "created", worker: worker.slug, containerId: id });
+  await store.change(worker.name, (now) => ({ ...now, containerId: id, creating: null }));
+  deps.events.emit({ event: "created", worker: worker.slug, containerId: id });
   return id;
 }
 
@@ -104,13 +106,13 @@ async function makeContainer(
  * base commit. It can be repeated after a crash.
  */
 async function giveRepository(
-  { commits, channel, crashPoint, signal }: SwarmOwnerDeps,
+  { repository, channel, time: { crashPoint, signal } }: OwnerServices,
   { request, base }: Worker,
   id: string,
 ): Promise<void> {
   if (request.repoUrl === "image:") return;
   crashPoint("after-create-before-bundle");
-  await using bundle = await commits.bundle(request.baseCommit ?? base, "workspace", signal);
+  await using bundle = await repository.commits.bundle(request.baseCommit ?? base, "workspace", signal);
   await channel.copyBundle(id, bundle.file, signal);
 }
 
@@ -118,38 +120,31 @@ async function giveRepository(
  * Returns whether the recorded container no longer exists and the volume with its journal does not either. If
  * so, records the worker as failed.
  */
-async function isLost(deps: SwarmOwnerDeps, worker: Worker): Promise<boolean> {
-  const { volumes, read, change, clock, emit } = deps;
-  const record = requireRecord(await read(), worker.name);
-  if (record.containerId === null) return false;
-  const present = await volumes.list(labelsOf(deps, worker, record.attempt), deps.signal);
-  if (present.includes(worker.name)) return false;
-  const reason = { code: "CONTAINER_LOST", message: "the worker's container and its volume no longer exist" };
-  emit({ event: "ended", worker: worker.slug, status: "failed", reason });
-  await change(worker.name, (now) => ({
-    ...recordWithStatus(now, "failed", reason, clock()),
-    creating: null,
-    acpPid: null,
-  }));
+async function isLost(deps: OwnerServices, worker: Worker): Promise<boolean> {
+  const { containerId, attempt } = await deps.store.record(worker.name);
+  if (containerId === null) return false;
+  const { volumes } = deps.sandboxes;
+  const present = await volumes.list(labelsOf(deps.swarm, worker, attempt), deps.time.signal);
+  const reason = whyContainerLost({ hasVolume: present.includes(worker.name) });
+  if (reason === null) return false;
+  await recordWorkerEnd(deps, worker, { status: "failed", reason }, { creating: null, acpPid: null });
   await deps.networkAccess.close(worker, { isGone: true });
   return true;
 }
 
 /** Stops a worker's container, but keeps the container and its volumes, so that the user can inspect them. */
-export async function stopWorker(deps: SwarmOwnerDeps, worker: Pick<Worker, "name" | "slug">): Promise<void> {
-  deps.emit({ event: "kept", worker: worker.slug });
+export async function stopWorker(deps: OwnerServices, worker: Pick<Worker, "name" | "slug">): Promise<void> {
+  deps.events.emit({ event: "kept", worker: worker.slug });
   await stopContainer(deps, worker);
   await deps.networkAccess.close(worker, { isGone: false });
 }
 
 /** Stops a worker's container. Ignores every `SwarmError`, for example if the engine does not answer. */
 export async function stopContainer(
-  { containers, signal }: Pick<SwarmOwnerDeps, "containers" | "signal">,
+  { sandboxes, time }: Pick<OwnerServices, "sandboxes" | "time">,
   { name }: Pick<Worker, "name">,
 ): Promise<void> {
-  await containers.stop(name, { graceMs: stopMs }, signal).catch((error: unknown) => {
-    if (!(error instanceof SwarmError)) throw error;
-  });
+  await sandboxes.containers.stop(name, { graceMs: stopMs }, time.signal).catch(requireExpected);
 }
 
 /**
@@ -157,39 +152,31 @@ export async function stopContainer(
  * the agent's home folder only if `withHome` is set.
  */
 export async function removeWorkerContainerAndVolumes(
-  { containers, volumes, networkAccess, signal, emit, crashPoint }: SwarmOwnerDeps,
-  { name, slug }: Pick<Worker, "name" | "slug">,
+  { sandboxes, networkAccess, events, time: { crashPoint, signal } }: OwnerServices,
+  worker: Pick<Worker, "name" | "slug">,
   { withHome, halt }: { readonly withHome: boolean; readonly halt?: AbortSignal },
 ): Promise<void> {
+  const { containers, volumes } = sandboxes;
+  const { name, slug } = worker;
   crashPoint("after-record-before-remove");
   const remove = async (until: AbortSignal): Promise<void> => {
     await containers.remove(name, until);
-    await networkAccess.close({ name, slug }, { isGone: true });
+    await networkAccess.close(worker, { isGone: true });
     crashPoint("mid-remove");
     await volumes.remove(name, until);
     // Keeps the home volume if containers of earlier attempts were kept, because they share it.
-    const isShared = await isAnyThere(containers, earlierContainerNames(name), until);
+    let isShared = false;
+    for (const earlier of earlierContainerNames(name))
+      isShared ||= (await containers.inspect(earlier, undefined, until)) !== null;
     if (withHome && !isShared) await volumes.remove(homeVolumeName(name), until);
-    emit({ event: "removed", worker: slug });
+    events.emit({ event: "removed", worker: slug });
   };
-  await removeWithoutTimeout(
-    remove,
-    { halt, onSlow: (why) => emit({ event: "removing", worker: slug, why }) },
-    signal,
-  );
-}
-
-async function isAnyThere(
-  containers: SwarmOwnerDeps["containers"],
-  names: readonly string[],
-  signal: AbortSignal,
-): Promise<boolean> {
-  for (const name of names) if ((await containers.inspect(name, undefined, signal)) !== null) return true;
-  return false;
+  const onSlow = (why: string): void => events.emit({ event: "removing", worker: slug, why });
+  await removeWithoutTimeout(remove, { halt, onSlow }, signal);
 }
 
 function labelsOf(
-  { projectId, worktree, swarmId }: Pick<SwarmOwnerDeps, "projectId" | "worktree" | "swarmId">,
+  { projectId, worktree, swarmId }: OwnerServices["swarm"],
   { task }: Worker,
   attempt: number,
 ): Record<string, string> {

@@ -2,12 +2,12 @@ import type { Evidence } from "../../contract/acp.ts";
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import type { JournalledMessage } from "../../protocol/rules/protocol-messages.ts";
 import { workerSlug } from "../../text/slugs.ts";
+import type { OwnerServices } from "./owner-services.ts";
 import {
   type ReworkRequest,
   reworkRequestFromFailure,
   reworkRequestFromProof,
 } from "./rules/rework-request.ts";
-import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
 
 export interface FoundFailureEvidence {
   readonly evidence: Evidence;
@@ -20,7 +20,7 @@ export interface FoundFailureEvidence {
  * attempt. Returns null if no story is to be repeated because of a failure.
  */
 export async function findFailureEvidence(
-  { channel, findProof }: Pick<SwarmOwnerDeps, "channel" | "findProof">,
+  { channel, proofs }: Pick<OwnerServices, "channel" | "proofs">,
   record: ContainerRecord,
 ): Promise<FoundFailureEvidence | null> {
   const { attempt } = record;
@@ -39,7 +39,7 @@ export async function findFailureEvidence(
 
   async function ofLastAttempt(): Promise<ReworkRequest | null> {
     if (record.earlier?.at(-1)?.code === "PROOF_FAILED") {
-      const proof = await findProof(slug);
+      const proof = await proofs.find(slug);
       return proof === null ? null : reworkRequestFromProof(proof, record);
     }
     let failure: ReworkRequest | null = null;

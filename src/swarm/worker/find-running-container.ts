@@ -1,9 +1,19 @@
 import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts";
-import type { Containers } from "../../engine/containers.ts";
+import type { Containers, TerminalSize } from "../../engine/containers.ts";
 import { labels } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
 import { SwarmError } from "../../errors/errors.ts";
+import type { Project } from "../../project/project.ts";
+import { followAdapterLog } from "../../protocol/follow-adapter-log.ts";
+import {
+  type AgentSession,
+  type AgentTerminalOptions,
+  openAgentTerminal,
+  runCommandAsAgentUser,
+} from "../../sandbox/command/agent-shell.ts";
+import type { CommandRequest, CommandResult } from "../../sandbox/command/run-command.ts";
 import { refuseOtherEngine } from "../../state/compare-state-with-engine.ts";
+import { requireSwarmState, type StateAccess } from "../../state/find-state.ts";
 import { workerSlug } from "../../text/slugs.ts";
 
 export interface RunningWorkerContainer {
@@ -43,4 +53,47 @@ export async function findRunningContainer(
   if (!isOurs) return refuse("unknown, because another container has this name");
   if (facts.state !== "running") return refuse(facts.state);
   return { containers, containerId: facts.id };
+}
+
+/** Yields the last log lines of a running worker's adapter, then its new lines until the container ends. */
+export async function* followWorkerLog(
+  project: StateAccess,
+  worker: ContainerRecord,
+  { last }: { readonly last: number },
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { containers, containerId } = await containerOf(project, worker, signal);
+  yield* followAdapterLog(containers, { containerId, last }, signal);
+}
+
+/** Runs a command, without a terminal, in the sandbox of a running worker. */
+export async function runCommandInWorker(
+  project: StateAccess,
+  worker: ContainerRecord,
+  request: Pick<CommandRequest, "command" | "input" | "onOutput">,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  return runCommandAsAgentUser(await containerOf(project, worker, signal), request, signal);
+}
+
+/** Opens a terminal session in the sandbox of a running worker, as the same Linux user as the agent. */
+export async function openWorkerTerminal(
+  project: StateAccess & Pick<Project, "host">,
+  worker: ContainerRecord,
+  options: TerminalSize & Omit<AgentTerminalOptions, "term">,
+  signal: AbortSignal,
+): Promise<AgentSession> {
+  const container = await containerOf(project, worker, signal);
+  const term = project.host.env["TERM"] ?? "";
+  // Replaces TERM if it is no valid name of a terminal, because it is passed into the container.
+  const known = { ...options, term: /^[\w.+-]{1,50}$/.test(term) ? term : "dumb" };
+  return openAgentTerminal(container, known, signal);
+}
+
+async function containerOf(
+  project: StateAccess,
+  worker: ContainerRecord,
+  signal: AbortSignal,
+): Promise<RunningWorkerContainer> {
+  return findRunningContainer(project.engines, await requireSwarmState(project), worker, signal);
 }

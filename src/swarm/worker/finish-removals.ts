@@ -1,38 +1,36 @@
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import { labels } from "../../engine/engine.ts";
-import { SwarmError } from "../../errors/errors.ts";
+import { requireExpected } from "../../errors/errors.ts";
 import { adapterReportedStatus } from "../../state/rules/reported-status.ts";
 import { homeVolumeName } from "../../state/rules/worker-names.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { removeWorkerContainerAndVolumes } from "./ensure-container.ts";
-import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
+import type { OwnerServices } from "./owner-services.ts";
 
 /**
  * Removes the containers and volumes of ended workers whose removal was interrupted. Skips a worker if its
  * final message is not in the host's journal, or if work that its adapter stored was not imported.
  */
-export async function finishInterruptedRemovals(deps: SwarmOwnerDeps): Promise<void> {
-  const { volumes, containers, signal, projectId, swarmId } = deps;
+export async function finishInterruptedRemovals(deps: OwnerServices): Promise<void> {
+  const { volumes, containers } = deps.sandboxes;
+  const { projectId, swarmId } = deps.swarm;
+  const { signal } = deps.time;
   const marks = { [labels.project]: projectId, [labels.swarm]: swarmId, [labels.role]: "worker" };
   const left = new Set(await volumes.list(marks, signal));
-  for (const record of (await deps.read()).containers) {
+  for (const record of (await deps.store.read()).containers) {
     const { containerName: name, status } = record;
     if (status !== "completed" && status !== "failed") continue;
+    const withHome = status === "completed" && deps.proofs.prove === null;
     const isThere =
       left.has(name) ||
-      (status === "completed" && deps.prove === null && left.has(homeVolumeName(name))) ||
+      (withHome && left.has(homeVolumeName(name))) ||
       (await containers.inspect(name, undefined, signal)) !== null;
     if (!isThere || !(await isAllHere(deps, record))) continue;
-    const worker = { name, slug: workerSlug(record) };
-    await removeWorkerContainerAndVolumes(deps, worker, {
-      withHome: status === "completed" && deps.prove === null,
-    }).catch((error: unknown) => {
-      if (!(error instanceof SwarmError)) throw error;
-      deps.emit({
-        event: "kept",
-        worker: worker.slug,
-        reason: { code: error.code, message: error.message },
-      });
+    const slug = workerSlug(record);
+    await removeWorkerContainerAndVolumes(deps, { name, slug }, { withHome }).catch((error: unknown) => {
+      requireExpected(error);
+      const { code, message } = error;
+      deps.events.emit({ event: "kept", worker: slug, reason: { code, message } });
     });
   }
 }
@@ -41,7 +39,7 @@ export async function finishInterruptedRemovals(deps: SwarmOwnerDeps): Promise<v
  * Returns whether the host has everything from an ended worker: its journal ends with the outcome in the
  * worker's record, and the newest commit that the adapter stored was imported.
  */
-async function isAllHere({ channel }: SwarmOwnerDeps, record: ContainerRecord): Promise<boolean> {
+async function isAllHere({ channel }: OwnerServices, record: ContainerRecord): Promise<boolean> {
   let end: string | null = null;
   let stored: string | null = null;
   const { attempt, collected } = record;

@@ -1,9 +1,8 @@
 import type { StoredBundle } from "../../contract/acp.ts";
 import type { ContainerRecord, Reason } from "../../contract/swarm-state.ts";
 import type { StoryStartCommit } from "../../git/work-repository-port.ts";
-import { requireRecord } from "../../state/rules/swarm-state.ts";
 import { failedStoryRefName, workerCommitsRefName } from "../../state/rules/worker-names.ts";
-import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
+import type { OwnerServices } from "./owner-services.ts";
 import type { Worker } from "./worker.ts";
 
 export interface BundleStoredByAdapter extends StoredBundle {
@@ -32,36 +31,35 @@ const maxBytes = 4 * 1024 ** 3;
  * detect the move after a crash.
  */
 export async function importCommitsFromAdapter(
-  deps: SwarmOwnerDeps,
+  deps: OwnerServices,
   worker: Worker,
   stored: BundleStoredByAdapter,
 ): Promise<Reason | null> {
-  const { work, channel, change, clock, swarmId, emit, signal, crashPoint } = deps;
-  const record = requireRecord(await deps.read(), worker.name);
-  const { branchName } = record;
+  const { store, channel, events } = deps;
+  const { clock, signal, crashPoint } = deps.time;
+  const { work } = deps.repository;
+  const record = await store.record(worker.name);
   const { failedStory } = stored;
   const isFailed = failedStory !== null;
-  const names = { swarmId, slug: worker.slug, attempt: record.attempt };
+  const names = { swarmId: deps.swarm.swarmId, slug: worker.slug, attempt: record.attempt };
   const ref = isFailed ? failedStoryRefName({ ...names, storyId: failedStory }) : workerCommitsRefName(names);
-  const old = isFailed ? null : await lastImported(deps, record, ref);
+  const old = isFailed ? null : await lastImported(work, record, ref);
   if (!isFailed)
-    await change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
+    await store.change(worker.name, (now) => ({ ...now, collecting: { ref, old, new: stored.commit } }));
   const outcome = await work.importBundle(
     {
-      ...{
-        maxBytes,
-        old,
-        keepRef: ref,
-        base: worker.request.baseCommit ?? worker.base,
-        tip: stored.commit,
-        sha256: stored.sha256,
-      },
+      maxBytes,
+      old,
+      keepRef: ref,
+      base: worker.request.baseCommit ?? worker.base,
+      tip: stored.commit,
+      sha256: stored.sha256,
       ...(stored.start && { start: stored.start }),
       bundle: withFirstChunkHook(
         channel.readFile({ containerId: stored.containerId, path: stored.bundle, maxBytes }, signal),
         () => crashPoint("mid-collect"),
       ),
-      expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${branchName}`,
+      expectedRef: isFailed ? `refs/aimi/failed/${failedStory}` : `refs/heads/${record.branchName}`,
     },
     signal,
   );
@@ -71,11 +69,12 @@ export async function importCommitsFromAdapter(
     case "already":
       crashPoint("after-update-ref-before-record");
       if (!isFailed)
-        await change(worker.name, (now) => ({
+        await store.change(worker.name, (now) => ({
           ...now,
-          ...{ collecting: null, collected: { commit: stored.commit, ref, at } },
+          collecting: null,
+          collected: { commit: stored.commit, ref, at },
         }));
-      emit({ event: "collected", worker: worker.slug, commit: stored.commit, ref });
+      events.emit({ event: "collected", worker: worker.slug, commit: stored.commit, ref });
       return null;
     case "rewritten":
       return refused({
@@ -87,8 +86,8 @@ export async function importCommitsFromAdapter(
   }
 
   async function refused(reason: Reason): Promise<Reason | null> {
-    emit({ event: "refused", worker: worker.slug, ref, reason });
-    if (!isFailed) await change(worker.name, (now) => ({ ...now, collecting: null }));
+    events.emit({ event: "refused", worker: worker.slug, ref, reason });
+    if (!isFailed) await store.change(worker.name, (now) => ({ ...now, collecting: null }));
     return reason;
   }
 }
@@ -98,7 +97,7 @@ export async function importCommitsFromAdapter(
  * `collecting` if a killed owner moved the ref but did not record this in `collected`.
  */
 async function lastImported(
-  { work }: Pick<SwarmOwnerDeps, "work">,
+  work: OwnerServices["repository"]["work"],
   { collected, collecting }: ContainerRecord,
   ref: string,
 ): Promise<string | null> {
@@ -124,22 +123,25 @@ async function* withFirstChunkHook(
  * Publishes the commits of a completed worker as a branch. Never moves an existing branch if it would lose
  * commits that the worker's commits do not include.
  */
-export async function publishWorkAsBranch(deps: SwarmOwnerDeps, worker: Worker): Promise<void> {
-  const { work, change, swarmId, emit, signal } = deps;
-  const { collected, branchName } = requireRecord(await deps.read(), worker.name);
+export async function publishWorkAsBranch(deps: OwnerServices, worker: Worker): Promise<void> {
+  const { store, events } = deps;
+  const { work } = deps.repository;
+  const { collected, branchName } = await store.record(worker.name);
   if (!collected) return;
-  const { paths } = await work.sensitivePaths(worker.base, collected.commit, signal);
-  if (paths.length > 0) emit({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
+  const { paths } = await work.sensitivePaths(worker.base, collected.commit, deps.time.signal);
+  if (paths.length > 0) events.emit({ event: "sensitive", worker: worker.slug, paths: paths.slice(0, 50) });
   const published = await work.publish({
-    ...{ commit: collected.commit, base: worker.base, branch: branchName },
-    fallbackBranch: `${branchName}-swarm-${swarmId.slice(0, 6)}`,
-    beforeMove: (move) => change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
+    commit: collected.commit,
+    base: worker.base,
+    branch: branchName,
+    fallbackBranch: `${branchName}-swarm-${deps.swarm.swarmId.slice(0, 6)}`,
+    beforeMove: (move) => store.change(worker.name, (now) => ({ ...now, branch: { ...move, done: false } })),
   });
-  emit({ event: "published", worker: worker.slug, ...published });
+  events.emit({ event: "published", worker: worker.slug, ...published });
   // If no branch could be written, the work stays at its own ref. The `published` event contains the reason.
   if (published.kind === "refused") return;
   const { ref } = published;
-  await change(worker.name, (now) => ({
+  await store.change(worker.name, (now) => ({
     ...now,
     branch: { ref, old: now.branch?.old ?? null, new: collected.commit, done: true },
   }));

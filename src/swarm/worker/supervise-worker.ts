@@ -1,11 +1,12 @@
 import type { ContainerRecord } from "../../contract/swarm-state.ts";
-import { isError, SwarmError } from "../../errors/errors.ts";
+import { isError, requireExpected, type SwarmError } from "../../errors/errors.ts";
 import type { AdapterConversation } from "../../protocol/adapter-conversation.ts";
 import { isTerminalStatus } from "../../state/rules/container-status.ts";
-import { recordWithStatus, requireRecord } from "../../state/rules/swarm-state.ts";
+import { onAbort } from "../../text/on-abort.ts";
 import { stopContainer } from "./ensure-container.ts";
-import type { HaltRequest } from "./halt-request.ts";
-import { type OwnerServices, prepareWorker, type UnpreparedWorker } from "./prepare-worker.ts";
+import type { OwnerServices } from "./owner-services.ts";
+import { prepareWorker } from "./prepare-worker.ts";
+import { recordWorkerEnd } from "./record-worker-end.ts";
 import { retryWorkers } from "./retry-workers.ts";
 import {
   hasRepeatedExitCode,
@@ -15,6 +16,8 @@ import {
   restartDelayMs,
 } from "./rules/retry-policy.ts";
 import { runWorker } from "./run-worker.ts";
+import type { ProofSignals } from "./verdict-by-proof.ts";
+import type { HaltRequest, UnpreparedWorker } from "./worker.ts";
 
 /** With this interface, the owner controls a worker that it supervises. */
 export interface WorkerHandle {
@@ -29,10 +32,8 @@ export interface WorkerHandle {
   resumed(pausedMs: number): Promise<void>;
 }
 
-export interface SuperviseOptions {
+export interface SuperviseOptions extends ProofSignals {
   readonly policy: RetryPolicy;
-  readonly halt: AbortSignal;
-  readonly stopNow: AbortSignal;
 }
 
 /** The maximum time in milliseconds that the owner waits before it calls an unreachable engine again. */
@@ -51,36 +52,55 @@ const endGraceMs = 10_000;
 export function superviseWorker(
   deps: OwnerServices,
   waiting: UnpreparedWorker,
-  options: SuperviseOptions,
+  { policy, halt, stopNow }: SuperviseOptions,
 ): WorkerHandle {
   const own = new AbortController();
-  const halt = AbortSignal.any([options.halt, own.signal]);
-  let conversation: AdapterConversation | null = null;
-  const stopNow = (): void => void stopContainer(deps, waiting);
-  const accessEnded = deps.networkAccess.accessEnded(waiting.slug);
-  // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
-  const endRun = (): void =>
-    own.abort({
-      reason: "the worker's or the swarm's budget is used up",
-      graceMs: endGraceMs,
-    } satisfies HaltRequest);
+  const supervision = new Supervision(deps, waiting, {
+    policy,
+    stopNow,
+    halt: AbortSignal.any([halt, own.signal]),
+  });
   return {
-    ended: supervise().finally(() => {
-      options.stopNow.removeEventListener("abort", stopNow);
-      accessEnded.removeEventListener("abort", endRun);
-    }),
+    ended: supervise(),
     stop: (why) => own.abort(why),
-    resumed: async (pausedMs) => conversation?.resumed(pausedMs),
+    resumed: (pausedMs) => supervision.resumed(pausedMs),
   };
 
   async function supervise(): Promise<void> {
-    options.stopNow.addEventListener("abort", stopNow, { once: true });
-    if (accessEnded.aborted) endRun();
-    else accessEnded.addEventListener("abort", endRun, { once: true });
+    using _stopping = onAbort(stopNow, () => void stopContainer(deps, waiting));
+    // Asks the agent to end, rather than stopping the container: the worker then keeps its work.
+    using _ending = onAbort(deps.networkAccess.accessEnded(waiting.slug), () =>
+      own.abort({
+        reason: "the worker's or the swarm's budget is used up",
+        graceMs: endGraceMs,
+      } satisfies HaltRequest),
+    );
+    await supervision.run();
+  }
+}
+
+/** The supervision of one attempt of a worker. */
+class Supervision {
+  readonly #deps: OwnerServices;
+  readonly #worker: UnpreparedWorker;
+  readonly #options: SuperviseOptions;
+  #conversation: AdapterConversation | null = null;
+
+  constructor(deps: OwnerServices, worker: UnpreparedWorker, options: SuperviseOptions) {
+    this.#deps = deps;
+    this.#worker = worker;
+    this.#options = options;
+  }
+
+  async resumed(pausedMs: number): Promise<void> {
+    await this.#conversation?.resumed(pausedMs);
+  }
+
+  async run(): Promise<void> {
     let ended = 0;
     let exitCode: number | null = null;
     for (let interruptions = 1; ; interruptions += 1) {
-      const record = await runOnce();
+      const record = await this.#runOnce();
       // If a story has ended since the last interruption, the count of interruptions starts again. Progress
       // within a story does not reset the count, because that story may be what kills the container.
       if (endedStories(record) > ended) {
@@ -88,19 +108,15 @@ export function superviseWorker(
         exitCode = null;
       }
       ended = endedStories(record);
-      const waitMs = restartDelayMs(record, interruptions, deps.timing.random());
-      if (record.status === "failed") return startNextAttempt(record);
-      if (waitMs === null || halt.aborted) return;
+      const waitMs = restartDelayMs(record, interruptions, this.#deps.time.random());
+      if (record.status === "failed") return this.#startNextAttempt(record);
+      if (waitMs === null || this.#options.halt.aborted) return;
       const why = record.reason?.message ?? "";
       if (hasRepeatedExitCode(record, exitCode))
-        return deps.emit({
-          event: "given up",
-          worker: waiting.slug,
-          why: `the worker ended twice with the same exit code: ${why}`,
-        });
+        return this.#emit("given up", { why: `the worker ended twice with the same exit code: ${why}` });
       exitCode = record.exitCode;
-      deps.emit({ event: "restarted", worker: waiting.slug, why, waitMs });
-      if (!(await hasWaited(waitMs))) return;
+      this.#emit("restarted", { why, waitMs });
+      if (!(await this.#hasWaited(waitMs))) return;
     }
   }
 
@@ -108,25 +124,24 @@ export function superviseWorker(
    * Runs the worker until its task or its container ends. If the engine becomes unreachable, waits and tries
    * again.
    */
-  async function runOnce(): Promise<ContainerRecord> {
+  async #runOnce(): Promise<ContainerRecord> {
     for (let failures = 0; ; failures += 1) {
       try {
-        const worker = await prepareWorker(deps, waiting);
+        const worker = await prepareWorker(this.#deps, this.#worker);
         if (worker !== null)
-          await runWorker(deps, worker, {
-            halt,
-            stopNow: options.stopNow,
+          await runWorker(this.#deps, worker, {
+            ...this.#options,
             onConversation: (opened) => {
-              conversation = opened;
+              this.#conversation = opened;
             },
           });
-        return requireRecord(await deps.read(), waiting.name);
+        return await this.#record();
       } catch (error) {
-        if (!(error instanceof SwarmError)) throw error;
-        if (!isError(error, "ENGINE_UNREACHABLE")) return giveUp(error);
+        requireExpected(error);
+        if (!isError(error, "ENGINE_UNREACHABLE")) return this.#giveUp(error);
         const waitMs = Math.min(maxWaitMs, 250 * 2 ** Math.min(failures, 10));
-        deps.emit({ event: "line", worker: waiting.slug, status: "lost", why: error.message });
-        if (!(await hasWaited(waitMs))) return requireRecord(await deps.read(), waiting.name);
+        this.#emit("line", { status: "lost", why: error.message });
+        if (!(await this.#hasWaited(waitMs))) return this.#record();
       }
     }
   }
@@ -135,42 +150,48 @@ export function superviseWorker(
    * Records a worker as stopped after an error that a retry cannot solve. If the worker has already ended,
    * keeps its status, because then only the removal of its container failed.
    */
-  async function giveUp(error: SwarmError): Promise<ContainerRecord> {
-    const reason = { code: error.code, message: error.message };
-    const { status } = requireRecord(await deps.read(), waiting.name);
-    if (isTerminalStatus(status)) deps.emit({ event: "kept", worker: waiting.slug, reason });
-    else {
-      deps.emit({ event: "ended", worker: waiting.slug, status: "stopped", reason });
-      await deps.change(waiting.name, (record) => ({
-        ...recordWithStatus(record, "stopped", reason, deps.clock()),
-        ...{ reason, acpPid: null },
-      }));
-    }
-    return requireRecord(await deps.read(), waiting.name);
+  async #giveUp({ code, message }: SwarmError): Promise<ContainerRecord> {
+    const reason = { code, message };
+    if (isTerminalStatus((await this.#record()).status)) this.#emit("kept", { reason });
+    else
+      await recordWorkerEnd(
+        this.#deps,
+        this.#worker,
+        { status: "stopped", reason },
+        { reason, acpPid: null },
+      );
+    return this.#record();
   }
 
-  async function startNextAttempt(record: ContainerRecord): Promise<void> {
-    const waitMs = nextAttemptDelayMs(record, options.policy, deps.timing.random());
-    if (record.attempt < options.policy.maxAttempts && hasRepeatedFailure(record))
-      deps.emit({ event: "given up", worker: waiting.slug, why: "the worker failed twice in the same way" });
+  async #startNextAttempt(record: ContainerRecord): Promise<void> {
+    const { policy, halt } = this.#options;
+    const waitMs = nextAttemptDelayMs(record, policy, this.#deps.time.random());
+    if (record.attempt < policy.maxAttempts && hasRepeatedFailure(record))
+      this.#emit("given up", { why: "the worker failed twice in the same way" });
     if (waitMs === null || halt.aborted) return;
-    const why = record.reason?.message ?? "";
-    deps.emit({ event: "retried", worker: waiting.slug, attempt: record.attempt + 1, why, waitMs });
-    if (await hasWaited(waitMs)) await retryWorkers(deps, [waiting.name]);
+    this.#emit("retried", { attempt: record.attempt + 1, why: record.reason?.message ?? "", waitMs });
+    if (await this.#hasWaited(waitMs)) await retryWorkers(this.#deps, [this.#worker.name]);
   }
 
-  /**
-   * Waits for `ms` milliseconds. Returns false if `halt` or `deps.signal` was aborted before the time was
-   * over.
-   */
-  async function hasWaited(ms: number): Promise<boolean> {
+  /** Waits for `ms` milliseconds. Returns false if the owner halted or had to end before the time was over. */
+  async #hasWaited(ms: number): Promise<boolean> {
+    const { time } = this.#deps;
+    const ending = AbortSignal.any([this.#options.halt, time.signal]);
     try {
-      await deps.timing.wait(ms, AbortSignal.any([halt, deps.signal]));
+      await time.wait(ms, ending);
       return true;
     } catch (error) {
-      if (halt.aborted || deps.signal.aborted) return false;
+      if (ending.aborted) return false;
       throw error;
     }
+  }
+
+  #record(): Promise<ContainerRecord> {
+    return this.#deps.store.record(this.#worker.name);
+  }
+
+  #emit(event: string, facts: Readonly<Record<string, unknown>>): void {
+    this.#deps.events.emit({ event, worker: this.#worker.slug, ...facts });
   }
 }
 

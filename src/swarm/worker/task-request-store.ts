@@ -1,5 +1,7 @@
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ifMissing } from "../../errors/system-errors.ts";
+import { writeFileDurably } from "../../machine/durable-write.ts";
 import type { RecordedSettings } from "../../settings/rules/recorded-settings.ts";
 import type { WorkerChannel } from "./worker-channel-port.ts";
 
@@ -39,23 +41,12 @@ export function openTaskRequestStore(gitFolder: string, swarmId: string): TaskRe
 }
 
 async function find<Content>(file: string): Promise<Content | null> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return null;
-    throw error;
-  });
+  const text = await readFile(file, "utf8").catch(ifMissing(null));
   return text === null ? null : JSON.parse(text);
 }
 
 /** Writes content to a file atomically and durably. Replaces an existing file. */
 async function keep(file: string, content: object): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  const draft = `${file}.draft`;
-  {
-    await using handle = await open(draft, "w", 0o600);
-    await handle.writeFile(JSON.stringify(content));
-    await handle.sync();
-  }
-  await rename(draft, file);
-  await using folder = await open(dirname(file), "r");
-  await folder.sync();
+  await writeFileDurably(file, JSON.stringify(content), { mode: 0o600 });
 }

@@ -1,14 +1,8 @@
 import type { ProofReport } from "../../contract/proof.ts";
-import type { Reason } from "../../contract/swarm-state.ts";
-import { requireRecord } from "../../state/rules/swarm-state.ts";
-import type { HaltRequest } from "./halt-request.ts";
-import type { SwarmOwnerDeps } from "./swarm-owner-deps.ts";
-import type { Worker } from "./worker.ts";
-
-export interface WorkerVerdict {
-  readonly status: "completed" | "failed" | "stopped";
-  readonly reason: Reason | null;
-}
+import { onAbort } from "../../text/on-abort.ts";
+import type { OwnerServices } from "./owner-services.ts";
+import type { WorkerVerdict } from "./record-worker-end.ts";
+import type { HaltRequest, Worker } from "./worker.ts";
 
 /** The signals that end the wait for the proof of a worker's result. */
 export interface ProofSignals {
@@ -26,58 +20,43 @@ export interface ProofSignals {
  * worker's own report.
  */
 export async function correctVerdictByProof(
-  deps: SwarmOwnerDeps,
+  { store, events, time, proofs: { prove } }: OwnerServices,
   worker: Worker,
   judged: WorkerVerdict,
   { halt, stopNow }: ProofSignals,
 ): Promise<WorkerVerdict> {
-  if (deps.prove === null) return judged;
-  const { collected, attempt } = requireRecord(await deps.read(), worker.name);
+  if (prove === null) return judged;
+  const { collected, attempt } = await store.record(worker.name);
   const result = { commit: collected?.commit ?? worker.base, attempt };
-  using ending = endOfWaiting(deps, halt, stopNow);
+  const late = new AbortController();
+  const done = new AbortController();
+  // After a halt, the wait for the proof ends with the grace time of the halt.
+  using _halting = onAbort(halt, () => {
+    const { graceMs } = halt.reason as HaltRequest;
+    void time.wait(graceMs, done.signal).then(
+      () => late.abort(),
+      () => {},
+    );
+  });
+  const ending = AbortSignal.any([time.signal, stopNow, late.signal]);
   let proof: ProofReport;
   try {
-    proof = await deps.prove(worker, result, ending.signal);
+    proof = await prove(worker, result, ending);
   } catch (error) {
-    if (!ending.signal.aborted || deps.signal.aborted) throw error;
+    if (!ending.aborted || time.signal.aborted) throw error;
     // After a resume, the owner receives the same final message again, and proves the result then.
     const message = "the worker was stopped while swarm was proving the worker's result";
     return { status: "stopped", reason: { code: "INTERRUPTED", message } };
+  } finally {
+    done.abort();
   }
   const { verdict, commit, at, why, weakenedTests } = proof;
-  deps.emit({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
-  deps.crashPoint("after-proof-before-record");
-  await deps.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
+  events.emit({ event: "proved", worker: worker.slug, verdict, why, weakenedTests: weakenedTests.length });
+  time.crashPoint("after-proof-before-record");
+  await store.change(worker.name, (now) => ({ ...now, proof: { verdict, commit, at } }));
   if (verdict !== "broken") return judged;
   return {
     status: "failed",
     reason: { code: "PROOF_FAILED", message: why ?? "a check of the result fails" },
-  };
-}
-
-/**
- * Returns a signal that ends the wait for a proof at once on `stopNow`, or after the grace time of a halt.
- */
-function endOfWaiting(
-  { signal, timing }: SwarmOwnerDeps,
-  halt: AbortSignal,
-  stopNow: AbortSignal,
-): Disposable & { readonly signal: AbortSignal } {
-  const [late, done] = [new AbortController(), new AbortController()];
-  const wait = (): void => {
-    const { graceMs } = halt.reason as HaltRequest;
-    void timing.wait(graceMs, done.signal).then(
-      () => late.abort(),
-      () => {},
-    );
-  };
-  if (halt.aborted) wait();
-  else halt.addEventListener("abort", wait, { once: true });
-  return {
-    signal: AbortSignal.any([signal, stopNow, late.signal]),
-    [Symbol.dispose]() {
-      halt.removeEventListener("abort", wait);
-      done.abort();
-    },
   };
 }

@@ -3,10 +3,13 @@ import type { AdapterConversation } from "../../protocol/adapter-conversation.ts
 import type { JournalledMessage } from "../../protocol/rules/protocol-messages.ts";
 import type { StoredReworkRequest } from "./rules/rework-request.ts";
 
-export interface WorkerToConnect {
-  readonly containerId: string;
+export interface WorkerAttempt {
   readonly slug: string;
   readonly attempt: number;
+}
+
+export interface WorkerToConnect extends WorkerAttempt {
+  readonly containerId: string;
   /** The IDs of all stories of the task. */
   readonly storyIds: readonly string[];
   /** The IDs of the stories that the worker completed in earlier attempts. */
@@ -30,7 +33,7 @@ export interface WorkerChannel {
    */
   connect(worker: WorkerToConnect, signal: AbortSignal): Promise<AdapterConversation>;
   /** Reads the host's journal of the messages that it received in a worker's attempt, from the beginning. */
-  readJournal(worker: { readonly slug: string; readonly attempt: number }): AsyncIterable<JournalledMessage>;
+  readJournal(worker: WorkerAttempt): AsyncIterable<JournalledMessage>;
   /** Reads a file that the adapter stored in the worker's container, such as a bundle. */
   readFile(
     file: { readonly containerId: string; readonly path: string; readonly maxBytes: number },
@@ -45,22 +48,10 @@ export interface WorkerChannel {
    * Returns the task request that the host stored for a worker's attempt. Later changes of the task file or
    * of flags do not affect this request.
    */
-  findRequest(worker: {
-    readonly slug: string;
-    readonly attempt: number;
-  }): Promise<TaskRequestPayload | null>;
+  findRequest(worker: WorkerAttempt): Promise<TaskRequestPayload | null>;
   /** Returns the user's request to rework a story in this attempt of the worker; null if there is none. */
-  findRework(worker: {
-    readonly slug: string;
-    readonly attempt: number;
-  }): Promise<StoredReworkRequest | null>;
-  storeRework(
-    worker: { readonly slug: string; readonly attempt: number },
-    takenUp: StoredReworkRequest,
-  ): Promise<void>;
+  findRework(worker: WorkerAttempt): Promise<StoredReworkRequest | null>;
+  storeRework(worker: WorkerAttempt, takenUp: StoredReworkRequest): Promise<void>;
   /** Atomically writes the task request, which tells the adapter what to do in this attempt of the worker. */
-  storeRequest(
-    worker: { readonly slug: string; readonly attempt: number },
-    request: TaskRequestPayload,
-  ): Promise<void>;
+  storeRequest(worker: WorkerAttempt, request: TaskRequestPayload): Promise<void>;
 }

@@ -1,25 +1,19 @@
-import type { ContainerLimits, ContainerSpec } from "../../engine/containers.ts";
+import type { ContainerSpec } from "../../engine/containers.ts";
+import { homeVolumeName } from "../../state/rules/worker-names.ts";
 import type { NetworkConnection } from "./network-access.ts";
+import type { WorkerSandboxes } from "./owner-services.ts";
 
-export interface WorkerContainerInput {
+const tmpBytes = 1024 ** 3;
+
+export interface WorkerOfContainer {
   /**
    * The name of the worker's container, and of the volume with the adapter's journal:
    * `aimi-<project>-<swarm>-<slug>`, followed by `-a<n>` from the second attempt on.
    */
   readonly name: string;
-  /**
-   * The name of the volume with the agent's home folder. All attempts of the worker share it, because it
-   * contains the agent's conversations.
-   */
-  readonly homeVolume: string;
+  readonly slug: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly image: string;
-  readonly runtime: string;
-  readonly network: NetworkConnection;
-  readonly limits: ContainerLimits;
-  readonly tmpBytes: number;
   readonly swarmId: string;
-  readonly worker: string;
   readonly attempt: number;
   readonly branch: string;
 }
@@ -29,25 +23,36 @@ export interface WorkerContainerInput {
  * the adapter's messages in a volume of their own. All other programs run as the agent's user, without
  * capabilities.
  */
-export function workerContainerSpec(worker: WorkerContainerInput): ContainerSpec {
-  const { name, homeVolume, labels, image, runtime, network: connection, limits, tmpBytes } = worker;
+export function workerContainerSpec(
+  { image, runtime, limits }: Pick<WorkerSandboxes, "image" | "runtime" | "limits">,
+  { network, volumes, nameServer, env }: NetworkConnection,
+  { name, slug, labels, swarmId, attempt, branch }: WorkerOfContainer,
+): ContainerSpec {
   return {
-    ...{ name, labels, image, runtime, network: connection.network, limits, tmpBytes },
-    ...(connection.nameServer !== undefined && { nameServer: connection.nameServer }),
+    name,
+    labels,
+    image,
+    runtime,
+    network,
+    limits,
+    tmpBytes,
+    ...(nameServer !== undefined && { nameServer }),
     command: ["/opt/aimi/adapter", "supervise"],
     env: {
-      AIMI_SWARM_ID: worker.swarmId,
-      AIMI_WORKER: worker.worker,
-      AIMI_ATTEMPT: String(worker.attempt),
-      AIMI_BRANCH: worker.branch,
+      AIMI_SWARM_ID: swarmId,
+      AIMI_WORKER: slug,
+      AIMI_ATTEMPT: String(attempt),
+      AIMI_BRANCH: branch,
       IS_SANDBOX: "1",
-      ...connection.env,
+      ...env,
     },
     user: "0:0",
     workdir: "/",
     capabilities: ["SETUID", "SETGID", "KILL"],
     readOnlyRoot: false,
     privileged: false,
-    volumes: [{ name, path: "/aimi" }, { name: homeVolume, path: "/home/agent" }, ...connection.volumes],
+    // All attempts of the worker share the volume with the agent's home folder, because it contains the
+    // agent's conversations.
+    volumes: [{ name, path: "/aimi" }, { name: homeVolumeName(name), path: "/home/agent" }, ...volumes],
   };
 }

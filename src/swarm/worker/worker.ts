@@ -15,3 +15,19 @@ export interface Worker {
   /** The task request for the worker's adapter. The owner may send it more than once. */
   readonly request: TaskRequestPayload;
 }
+
+/**
+ * A worker that has not ended and is not prepared yet, so its base commit and its task request are still
+ * unknown.
+ */
+export interface UnpreparedWorker extends Pick<Worker, "name" | "slug" | "task"> {
+  /** The names of the workers on whose results this worker's task builds. */
+  readonly dependsOn: readonly string[];
+}
+
+/** A request to stop a worker before its task is done. */
+export interface HaltRequest {
+  readonly reason: string;
+  /** The time in milliseconds within which the agent must end by itself. */
+  readonly graceMs: number;
+}

@@ -5,7 +5,7 @@ import { sanitizeText } from "../../text/sanitize-text.ts";
 import { slugOfTaskFile } from "../../text/slugs.ts";
 
 /** The input from which swarm makes a task with one story. */
-export interface OneStoryTaskRequest {
+interface OneStoryTaskRequest {
   /** The user's prompt, already checked and trimmed by `requireValidPrompt`. */
   readonly prompt: string;
   readonly branch: string;
@@ -50,12 +50,17 @@ export function oneStoryTask({ prompt: text, branch, verify, agent, today }: One
   return {
     schemaVersion: "3.3",
     metadata: {
-      ...{ title, branchName: branch, createdAt: today, agent },
+      title,
+      branchName: branch,
+      createdAt: today,
+      agent,
       ...(verify && { verify: [...verify] }),
     },
     userStories: [
       {
-        ...{ id: "US-001", title, priority: 1 },
+        id: "US-001",
+        title,
+        priority: 1,
         description: isShort ? text : "The notes below describe the work.",
         acceptanceCriteria: isShort ? [] : ["The work that the notes describe is done"],
         ...(!isShort && { notes: text }),

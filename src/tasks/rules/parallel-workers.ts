@@ -13,7 +13,7 @@ export interface HostCapacity {
   readonly name: string;
 }
 
-export interface ParallelSettings {
+interface ParallelSettings {
   readonly parallel: number | "auto";
   /** The memory limit of one worker, in bytes. */
   readonly memoryBytes: number;
@@ -25,7 +25,7 @@ const noOthers: HostCapacity["others"] = { workers: 0, memoryBytes: 0 };
  * Returns the number of workers (at least 1) that fit on the host beside its other sandboxes. Memory is one
  * limit; the other is two workers per CPU, since agents mostly wait.
  */
-export function countWorkersThatFit(
+function countWorkersThatFit(
   { cpus, memoryBytes, others }: Omit<HostCapacity, "name">,
   limitBytes: number,
 ): number {

@@ -10,7 +10,7 @@ import { parseSizeBytes } from "../../text/duration-and-size.ts";
 import { uniqueSlugs } from "../../text/slugs.ts";
 import type { TaskLedgerLine } from "./ledger.ts";
 import { chooseMaxParallelWorkers, type HostCapacity } from "./parallel-workers.ts";
-import { findGraphProblems, type GraphProblem, storyOrder } from "./story-graph.ts";
+import { findGraphProblems, storyOrder } from "./story-graph.ts";
 
 export type { SwarmPlan };
 
@@ -52,7 +52,7 @@ export interface PlanContext {
 }
 
 /** A conflict between task files that cannot run together: clashing branches, or invalid dependencies. */
-export interface TaskConflict {
+interface TaskConflict {
   readonly path: string;
   readonly pointer: string;
   readonly problem: string;
@@ -82,7 +82,7 @@ export function planSwarm(tasks: readonly LoadedTask[], context: PlanContext): S
   const planned = inOrder(tasks).map((task) =>
     planTask(task, slugs[tasks.indexOf(task)] ?? task.fileName, doneFiles, context),
   );
-  const running = runningOf(tasks, context);
+  const running = tasks.filter(({ sha256 }) => context.again || !context.ledger.has(sha256));
   const agents = running.map((task) => agentOfTask(task, settings));
   const allowed = running.flatMap(({ taskFile }) => taskFile.metadata.allow ?? []);
   const reach = createAgentAccessReport(agents, allowed, settings, env);
@@ -151,25 +151,26 @@ function warningsOfReach(
 /** Returns warnings about settings that have no effect because the workers' network has no gateway. */
 function warningsOfGateway(running: readonly LoadedTask[], settings: Settings): string[] {
   if (settings.network === "gateway") return [];
-  const { budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens, allow } = settings;
   const metadata = running.map(({ taskFile }) => taskFile.metadata);
-  const budgets = [budgetUsd, budgetTokens, swarmBudgetUsd, swarmBudgetTokens];
-  const isBudgeted = [...budgets, ...metadata.map((each) => each.budgetUsd ?? null)].some(
-    (budget) => budget !== null,
-  );
-  const isAllowed = [...allow, ...metadata.flatMap((each) => each.allow ?? [])].length > 0;
-  return [
-    ...(isBudgeted
-      ? [
-          `budgets in dollars and tokens have no effect: with --network ${settings.network}, no gateway counts the usage`,
-        ]
-      : []),
-    ...(isAllowed
-      ? [
-          `allowed hosts (--allow) have no effect: with --network ${settings.network}, no gateway checks the hosts`,
-        ]
-      : []),
+  const budgets = [
+    settings.budgetUsd,
+    settings.budgetTokens,
+    settings.swarmBudgetUsd,
+    settings.swarmBudgetTokens,
+    ...metadata.map((each) => each.budgetUsd ?? null),
   ];
+  const isBudgeted = budgets.some((budget) => budget !== null);
+  const isAllowed = settings.allow.length > 0 || metadata.some((each) => each.allow?.length);
+  const warnings: string[] = [];
+  if (isBudgeted)
+    warnings.push(
+      `budgets in dollars and tokens have no effect: with --network ${settings.network}, no gateway counts the usage`,
+    );
+  if (isAllowed)
+    warnings.push(
+      `allowed hosts (--allow) have no effect: with --network ${settings.network}, no gateway checks the hosts`,
+    );
+  return warnings;
 }
 
 function planTask(
@@ -214,24 +215,16 @@ function whyOf(done: TaskLedgerLine | undefined, waits: readonly string[], open:
   return waits.length > 0 ? `at once, because ${waits.join(" and ")} completed` : "at once";
 }
 
-function runningOf(tasks: readonly LoadedTask[], { ledger, again }: PlanContext): LoadedTask[] {
-  return tasks.filter(({ sha256 }) => again || !ledger.has(sha256));
-}
-
 /** Sorts tasks so that each task comes after its dependencies. Otherwise, keeps the given order. */
 function inOrder(tasks: readonly LoadedTask[]): LoadedTask[] {
+  const present = new Set(tasks.map(({ fileName }) => fileName));
   const nodes = tasks.map((task, priority) => ({
     id: task.fileName,
     priority,
-    dependsOn: dependenciesAmong(task, tasks),
+    dependsOn: (task.taskFile.metadata.dependsOn ?? []).filter((name) => present.has(name)),
     task,
   }));
   return storyOrder(nodes).map(({ task }) => task);
-}
-
-function dependenciesAmong({ taskFile }: LoadedTask, tasks: readonly LoadedTask[]): string[] {
-  const present = new Set(tasks.map(({ fileName }) => fileName));
-  return (taskFile.metadata.dependsOn ?? []).filter((name) => present.has(name));
 }
 
 function findBranchClashes(tasks: readonly LoadedTask[]): TaskConflict[] {
@@ -264,7 +257,7 @@ function findDependencyClashes(
     })),
     ...unread.map((name) => ({ name, dependsOn: [] })),
   ];
-  return findGraphProblems(nodes).map(({ node, dependency, problem, hint }: GraphProblem) => ({
+  return findGraphProblems(nodes).map(({ node, dependency, problem, hint }) => ({
     path: tasks[node]?.path ?? "",
     pointer: dependency === undefined ? "/metadata/dependsOn" : `/metadata/dependsOn/${dependency}`,
     problem,

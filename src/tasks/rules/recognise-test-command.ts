@@ -9,13 +9,13 @@ import {
  * The paths of a commit's tracked files. `readText` returns a file's content, or undefined if the content is
  * not available.
  */
-export interface TrackedFiles {
+interface TrackedFiles {
   readonly paths: readonly string[];
   readonly readText: (path: string) => string | undefined;
 }
 
 /** The layers with the project's dependencies that the sandboxes' image adds to the base image. */
-export interface SandboxImageLayers {
+interface SandboxImageLayers {
   readonly layers: readonly Pick<DependencyLayer, "manager" | "folder" | "files" | "prepare">[];
   /**
    * Whether the project has its own Dockerfile. Swarm does not know what an image from such a Dockerfile
@@ -28,7 +28,7 @@ export interface SandboxImageLayers {
  * The command that runs the repository's tests. `by` says how swarm recognised the command, for example
  * "package.json has a test script".
  */
-export interface TestCommand {
+interface TestCommand {
   readonly command: string;
   readonly by: string;
 }
@@ -62,6 +62,12 @@ const javascript: readonly PackageManager[] = ["npm", "pnpm", "yarn", "bun"];
 const makefiles: readonly string[] = ["GNUmakefile", "makefile", "Makefile"];
 const pythonFiles: readonly string[] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
 
+/** Requires a layer of one of these package managers for the root folder. */
+const needs =
+  (...managers: readonly PackageManager[]): TestKind["canRun"] =>
+  (_tree, image) =>
+    rootLayers(image, managers).length > 0;
+
 const testKinds: readonly TestKind[] = [
   {
     recognise(tree, image) {
@@ -71,7 +77,7 @@ const testKinds: readonly TestKind[] = [
       const command = manager === "bun" ? "bun run test" : `${manager} test`;
       return { command, by: "package.json has a test script" };
     },
-    canRun: (tree, image) => hasLayer(image, javascript) || !asksForPackages(tree.text("package.json")),
+    canRun: (tree, image) => needs(...javascript)(tree, image) || !asksForPackages(tree.text("package.json")),
   },
   {
     recognise(tree) {
@@ -87,29 +93,24 @@ const testKinds: readonly TestKind[] = [
   },
   {
     recognise: (tree) =>
-      tree.has("Cargo.toml")
-        ? {
-            // Without a lockfile, Cargo would ask the registry first; `--offline` prevents that.
-            command: tree.has("Cargo.lock") ? "cargo test" : "cargo test --offline",
-            by: "there is a Cargo.toml",
-          }
-        : null,
-    canRun: (_tree, image) => hasLayer(image, ["cargo"]),
+      // Without a lockfile, Cargo would ask the registry first; `--offline` prevents that.
+      commandIfPresent(tree, "Cargo.toml", tree.has("Cargo.lock") ? "cargo test" : "cargo test --offline"),
+    canRun: needs("cargo"),
   },
   {
-    recognise: (tree) => (tree.has("go.mod") ? { command: "go test ./...", by: "there is a go.mod" } : null),
-    canRun: (_tree, image) => hasLayer(image, ["go"]),
+    recognise: (tree) => commandIfPresent(tree, "go.mod", "go test ./..."),
+    canRun: needs("go"),
   },
   {
-    recognise: (tree) =>
-      tree.has("pom.xml") ? { command: "mvn --batch-mode test", by: "there is a pom.xml" } : null,
-    canRun: (_tree, image) => hasLayer(image, ["maven"]),
+    recognise: (tree) => commandIfPresent(tree, "pom.xml", "mvn --batch-mode test"),
+    canRun: needs("maven"),
   },
   {
     recognise(tree) {
-      const file = ["build.gradle", "build.gradle.kts"].find(tree.has);
-      if (file === undefined) return null;
-      return { command: `${tree.has("gradlew") ? "./gradlew" : "gradle"} test`, by: `there is a ${file}` };
+      const command = tree.has("gradlew") ? "./gradlew test" : "gradle test";
+      return (
+        commandIfPresent(tree, "build.gradle", command) ?? commandIfPresent(tree, "build.gradle.kts", command)
+      );
     },
     canRun: () => false,
   },
@@ -123,7 +124,7 @@ const testKinds: readonly TestKind[] = [
         return { command: "bundle exec rake test", by: "the Rakefile has a task named test" };
       return null;
     },
-    canRun: (_tree, image) => hasLayer(image, ["bundler"]),
+    canRun: needs("bundler"),
   },
   {
     recognise: (tree) =>
@@ -149,8 +150,13 @@ const testKinds: readonly TestKind[] = [
  * project's packages.
  */
 export const testManifestNames: readonly string[] = [
-  ...[...pythonFiles, ...makefiles],
-  ...["package.json", "composer.json", "Gemfile", "Gemfile.lock", "Rakefile"],
+  ...pythonFiles,
+  ...makefiles,
+  "package.json",
+  "composer.json",
+  "Gemfile",
+  "Gemfile.lock",
+  "Rakefile",
 ];
 
 /** Finds the repository's own test command from files in the root folder. */
@@ -173,15 +179,15 @@ export function recogniseTestCommand(
   return { kind: chosen.canRun ? "found" : "not in the image", ...chosen.tests };
 }
 
+function commandIfPresent(tree: Tree, file: string, command: string): TestCommand | null {
+  return tree.has(file) ? { command, by: `there is a ${file}` } : null;
+}
+
 function rootLayers(
   { layers }: SandboxImageLayers,
   managers: readonly PackageManager[],
 ): SandboxImageLayers["layers"] {
   return layers.filter(({ folder, manager }) => folder === "" && managers.includes(manager));
-}
-
-function hasLayer(image: SandboxImageLayers, managers: readonly PackageManager[]): boolean {
-  return rootLayers(image, managers).length > 0;
 }
 
 /**

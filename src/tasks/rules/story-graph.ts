@@ -7,7 +7,7 @@ type StoryNode = Pick<UserStory, "id" | "priority" | "dependsOn">;
  * A problem in a graph of dependencies between stories or tasks; `node` is the index of the node that has the
  * problem.
  */
-export interface GraphProblem {
+interface GraphProblem {
   readonly node: number;
   /** The index of the wrong entry in the `dependsOn` of the node. Absent for a duplicate name or a cycle. */
   readonly dependency?: number;
@@ -38,21 +38,15 @@ export function findGraphProblems(nodes: readonly Node[]): GraphProblem[] {
   });
   nodes.forEach(({ name, dependsOn }, node) => {
     dependsOn.forEach((other, dependency) => {
-      if (other === name) {
+      const place = { node, dependency };
+      if (other === name)
+        problems.push({ ...place, problem: `${name} depends on itself`, hint: "Remove this dependency." });
+      else if (!firstByName.has(other))
         problems.push({
-          node,
-          dependency,
-          problem: `${name} depends on itself`,
-          hint: "Remove this dependency.",
-        });
-      } else if (!firstByName.has(other)) {
-        problems.push({
-          node,
-          dependency,
+          ...place,
           problem: `${name} depends on ${other}, which does not exist`,
           hint: nearest(other, [...firstByName.keys()]),
         });
-      }
     });
   });
   if (problems.length > 0) return problems;
@@ -115,8 +109,8 @@ export function readyStories<Story extends StoryNode>(
   statusById: ReadonlyMap<string, StoryStatus>,
 ): Story[] {
   return stories
-    .filter((story) => statusOf(statusById, story.id) === "pending")
-    .filter((story) => (story.dependsOn ?? []).every((id) => statusOf(statusById, id) === "completed"))
+    .filter(({ id }) => statusOf(statusById, id) === "pending")
+    .filter(({ dependsOn = [] }) => dependsOn.every((id) => statusOf(statusById, id) === "completed"))
     .sort(byPriorityThenId);
 }
 
@@ -128,11 +122,7 @@ export function storiesToSkip(
   stories: readonly StoryNode[],
   statusById: ReadonlyMap<string, StoryStatus>,
 ): Map<string, string> {
-  const dependantsById = new Map<string, string[]>();
-  for (const { id, dependsOn } of stories) {
-    for (const dependency of dependsOn ?? [])
-      dependantsById.set(dependency, [...(dependantsById.get(dependency) ?? []), id]);
-  }
+  const dependantsById = findDependants(stories);
   const skipped = new Map<string, string>();
   const blocked = stories
     .map(({ id }) => id)
@@ -151,11 +141,7 @@ export function storiesToSkip(
 export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): Story[] {
   const waitingFor = new Map(stories.map(({ id, dependsOn }) => [id, new Set(dependsOn)]));
   const storyById = new Map(stories.map((story) => [story.id, story]));
-  const dependantsById = new Map<string, string[]>();
-  for (const { id, dependsOn } of stories) {
-    for (const dependency of dependsOn ?? [])
-      dependantsById.set(dependency, [...(dependantsById.get(dependency) ?? []), id]);
-  }
+  const dependantsById = findDependants(stories);
   const ready = stories.filter(({ dependsOn }) => !dependsOn?.length).sort(byPriorityThenId);
   const order: Story[] = [];
   for (let story = ready.shift(); story !== undefined; story = ready.shift()) {
@@ -167,6 +153,14 @@ export function storyOrder<Story extends StoryNode>(stories: readonly Story[]): 
     }
   }
   return order;
+}
+
+function findDependants(stories: readonly StoryNode[]): ReadonlyMap<string, string[]> {
+  const dependantsById = new Map<string, string[]>();
+  for (const { id, dependsOn = [] } of stories)
+    for (const dependency of dependsOn)
+      dependantsById.set(dependency, [...(dependantsById.get(dependency) ?? []), id]);
+  return dependantsById;
 }
 
 function insertSorted<Story extends StoryNode>(sorted: Story[], story: Story): void {

@@ -8,7 +8,7 @@ export interface EarlierStoryForPrompt {
   readonly commit: string | null;
 }
 
-export interface StoryPromptInput {
+interface StoryPromptInput {
   readonly taskTitle: string;
   readonly story: Pick<UserStory, "id" | "title" | "description" | "acceptanceCriteria" | "notes">;
   readonly earlier: readonly EarlierStoryForPrompt[];

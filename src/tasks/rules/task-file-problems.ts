@@ -3,12 +3,11 @@ import { parseAllowList } from "../../egress/allow-list.ts";
 import { branchNameHint, findBranchProblem } from "../../git/rules/branch-name.ts";
 import { hasControlCharacters, sanitizeText } from "../../text/sanitize-text.ts";
 import { findGraphProblems } from "./story-graph.ts";
-import { findSuspectedInjections } from "./suspected-injections.ts";
 
 /**
  * A mistake in a task file that its author must correct; `pointer` is the JSON pointer of the wrong value.
  */
-export interface TaskFileProblem {
+interface TaskFileProblem {
   readonly pointer: string;
   readonly problem: string;
   readonly hint: string;
@@ -19,24 +18,16 @@ export interface TaskFileProblem {
  * in the dependencies between stories.
  */
 export function findTaskFileProblems({ metadata, userStories }: TaskFile): TaskFileProblem[] {
-  const problems: TaskFileProblem[] = [];
   // The empty list stands for unknown remotes; a later check asks git for them.
-  problems.push(...findBranchProblems(metadata, []));
+  const problems = findBranchProblems(metadata, []);
   const { agent } = metadata;
-  if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command) {
-    problems.push({
-      pointer: "/metadata/agent",
-      problem: `an agent of kind ${agent.kind} needs a command`,
-      hint: 'Add "command": ["program", "argument"].',
-    });
-  }
-  if (agent?.kind === "script" && !agent.script) {
-    problems.push({
-      pointer: "/metadata/agent",
-      problem: "an agent of kind script needs a script",
-      hint: 'Add "script": "a path below .aimi/".',
-    });
-  }
+  const needs = (what: string, hint: string): void => {
+    const problem = `an agent of kind ${agent?.kind} needs a ${what}`;
+    problems.push({ pointer: "/metadata/agent", problem, hint });
+  };
+  if ((agent?.kind === "acp" || agent?.kind === "command") && !agent.command)
+    needs("command", 'Add "command": ["program", "argument"].');
+  if (agent?.kind === "script" && !agent.script) needs("script", 'Add "script": "a path below .aimi/".');
   for (const [index, word] of (metadata.allow ?? []).entries())
     for (const { problem } of parseAllowList([word]).problems)
       problems.push({
@@ -92,4 +83,41 @@ export function findTaskFileWarnings(taskFile: TaskFile): TaskFileProblem[] {
       hint: "Remove the control characters.",
     }));
   return [...steering, ...unclean];
+}
+
+/**
+ * A text in a task file that looks like a prompt injection: the text tries to control the agent instead of
+ * describing work.
+ */
+interface SuspectedInjection {
+  readonly pointer: string;
+  readonly text: string;
+}
+
+const patterns: readonly RegExp[] = [
+  /\b(?:ignore|disregard|forget|override)\b.{0,30}\b(?:previous|prior|above|earlier|all|your|system)\b.{0,30}\b(?:instructions?|prompts?|rules?|messages?|guidelines?)\b/i,
+  /(?:^|\n)\s*(?:system|assistant|developer)\s*:/i,
+  /<\/?\s*(?:system|assistant|instructions?)\s*>|<\|im_(?:start|end)\|>|\[\/?INST\]/i,
+  /\byou are now\b.{0,40}\b(?:unrestricted|jailbroken|in developer mode|DAN)\b/i,
+  /\b(?:reveal|print|send|exfiltrate|upload)\b.{0,40}\b(?:api[ _-]?keys?|credentials?|secrets?|tokens?|system prompt)\b/i,
+];
+
+/** Finds texts that look like prompt injections among the texts of a task file that an agent will read. */
+function findSuspectedInjections({ metadata, userStories }: TaskFile): SuspectedInjection[] {
+  const texts: [pointer: string, text: string | null | undefined][] = [["/metadata/title", metadata.title]];
+  userStories.forEach((story, index) => {
+    const at = `/userStories/${index}`;
+    texts.push(
+      [`${at}/title`, story.title],
+      [`${at}/description`, story.description],
+      [`${at}/notes`, story.notes],
+    );
+    story.acceptanceCriteria.forEach((criterion, number) => {
+      texts.push([`${at}/acceptanceCriteria/${number}`, criterion]);
+    });
+  });
+  return texts.flatMap(([pointer, text]) => {
+    const match = text && patterns.map((pattern) => pattern.exec(text)).find(Boolean);
+    return match ? [{ pointer, text: match[0].trim().slice(0, 120) }] : [];
+  });
 }

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test as plainTest } from "vitest";
 import { commands } from "../../../src/cli/flags/commands.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { findSchemaViolations } from "../../../src/schema/find-violations.ts";
 import type { SwarmState } from "../../../src/state/rules/swarm-state.ts";
 import { type Finished, swarm as run } from "../../fakes/cli/swarm-command.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect } from "vitest";
 import type { CleanupDocument } from "../../../src/contract/cleanup.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { findSchemaViolations } from "../../../src/schema/find-violations.ts";
 import type { ContainerRecord, SwarmState } from "../../../src/state/rules/swarm-state.ts";
 import { type Finished, swarm as run, swarmProgram } from "../../fakes/cli/swarm-command.ts";

@@ -2,13 +2,13 @@ import Docker from "dockerode";
 import { describe, expect, vi } from "vitest";
 import type { ContainerSpec } from "../../../src/engine/containers.ts";
 import { dockerImages } from "../../../src/engine/docker/build/docker-images.ts";
-import { createEngineCaller } from "../../../src/engine/docker/call-engine.ts";
-import { type DockerContainersDeps, dockerContainers } from "../../../src/engine/docker/docker-containers.ts";
+import { createEngineCaller, type EngineConnection } from "../../../src/engine/docker/call-engine.ts";
+import { dockerContainers } from "../../../src/engine/docker/docker-containers.ts";
 import { dockerNetworks, dockerVolumes } from "../../../src/engine/docker/docker-networks.ts";
 import { createDockerodeClient } from "../../../src/engine/docker/dockerode-client.ts";
 import { openDockerEngine } from "../../../src/engine/docker/open-engine.ts";
 import type { ConnectedEngine } from "../../../src/engine/engine.ts";
-import type { ContainerPauseLock } from "../../../src/machine/pause-lock.ts";
+import type { ContainerPauseLock } from "../../../src/machine/locks/pause-lock.ts";
 import { listenOutside, type Outside, redirectingEngine } from "../../fakes/engine/redirecting-engine.ts";
 import { eventually } from "../../fakes/eventually.ts";
 import { test } from "../../fakes/folders.ts";
@@ -19,7 +19,7 @@ const gate: ContainerPauseLock = { lockForStart: async () => open, lockForPause:
 /** The port over a dockerode that was told only where the engine is. */
 function plainly(endpoint: string): ConnectedEngine {
   const docker = new Docker({ socketPath: endpoint.replace("unix://", "") });
-  const deps: DockerContainersDeps = {
+  const deps: EngineConnection = {
     ...{ docker, endpoint, gate },
     call: createEngineCaller({ docker, endpoint, killStartingPrograms: async () => 0 }),
   };

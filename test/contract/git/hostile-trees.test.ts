@@ -170,10 +170,10 @@ describe("one worker's bundle", () => {
       };
       const collected = async (slug: string, { bytes, tip }: ReturnType<typeof bundleWith>) => {
         const swarm = fakeSwarm([{ slug }]);
-        Object.assign(swarm.deps, { work: repositoryAt(repository) });
+        Object.assign(swarm.deps.repository, { work: repositoryAt(repository) });
         Object.assign(swarm.deps.channel, { readFile: () => Readable.from([bytes]) });
         const name = swarm.nameOf(slug);
-        await swarm.deps.change(name, (record) => ({ ...record, branchName: "feat/one" }));
+        await swarm.deps.store.change(name, (record) => ({ ...record, branchName: "feat/one" }));
         const worker = { name, slug, base, request: {} } as Parameters<typeof importCommitsFromAdapter>[1];
         const sha256 = createHash("sha256").update(bytes).digest("hex");
         const stored = { commit: tip, bundle: "/aimi/out/x", bytes: bytes.length, sha256 };

@@ -4,9 +4,9 @@ import { readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import type { Lock } from "../../../src/machine/lock.ts";
-import { portableLock } from "../../../src/machine/portable-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import type { Lock } from "../../../src/machine/locks/lock.ts";
+import { portableLock } from "../../../src/machine/locks/portable-lock.ts";
 import { test } from "../../fakes/folders.ts";
 
 interface Kind {

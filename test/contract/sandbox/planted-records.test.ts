@@ -2,10 +2,9 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import { parseSandboxRecord } from "../../../src/sandbox/parse-sandbox-record.ts";
-import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { openSandboxFolders } from "../../../src/sandbox/sandbox-folders.ts";
+import { createRecordSeal, parseSandboxRecord } from "../../../src/sandbox/sandbox-records.ts";
 import { type Finished, swarm } from "../../fakes/cli/swarm-command.ts";
 import {
   listenOutside,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { copyBetweenHostAndSandbox } from "../../../src/sandbox/files/copy-between-host-and-sandbox.ts";
-import type { ProjectSandboxDeps } from "../../../src/sandbox/project-sandboxes.ts";
+import type { ProjectSandboxDeps } from "../../../src/sandbox/open-project-sandboxes.ts";
 import { explainSettings } from "../../../src/settings/rules/settings.ts";
 import { test } from "../../fakes/folders.ts";
 import {

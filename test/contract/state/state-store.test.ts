@@ -186,9 +186,7 @@ describe("a write that was refused", () => {
       if (asked === 2) throw Object.assign(refused, { code: "EIO" });
     };
 
-    await expect(
-      file.write({ ...swarmOf(0), revision: 9 }, { beforeRename: giveUpBeforeTheFile }),
-    ).rejects.toThrow();
+    await expect(file.write({ ...swarmOf(0), revision: 9 }, giveUpBeforeTheFile)).rejects.toThrow();
     rmSync(dirname(file.paths.stateFile), { recursive: true });
 
     expect((await stateAt(folder).store.read()).containers).toHaveLength(2);
@@ -208,12 +206,10 @@ describe("what this process wrote", () => {
     await file.write(swarmOf(1));
 
     let looked: Promise<unknown> | undefined;
-    const written = file.write(swarmOf(2), {
-      async beforeRename() {
-        // What is there is not what was written last, as after our rename.
-        utimesSync(paths.stateFile, new Date(1_000), new Date(1_000));
-        looked ??= file.find();
-      },
+    const written = file.write(swarmOf(2), async () => {
+      // What is there is not what was written last, as after our rename.
+      utimesSync(paths.stateFile, new Date(1_000), new Date(1_000));
+      looked ??= file.find();
     });
     await written;
     expect(await looked).toMatchObject({ containers: [{}, {}] });

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
-import { readArchive } from "../../../src/archive/read-archive.ts";
 import type { TaskRequestPayload } from "../../../src/contract/acp.ts";
 import type { AdapterConversationEvent } from "../../../src/protocol/adapter-conversation.ts";
 import { systemClockAndRandom } from "../../../src/protocol/clock-and-random.ts";
@@ -35,8 +34,6 @@ async function converse(worker: Worker, folder: string, payload: TaskRequestPayl
   );
   const deps = {
     ...{ containers, timing: systemClockAndRandom, findProblem: findAdapterMessageProblem },
-    readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
-      readArchive(archive, { limits }),
   };
   const conversation = openAdapterConversation(
     deps,

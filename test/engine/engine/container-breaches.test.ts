@@ -360,7 +360,7 @@ const limits: readonly Weakening[] = [
 const weakenings = [...files, ...namespaces, ...networks, ...powers, ...limits];
 
 function weakened(spec: ContainerSpec, { HostConfig, ...rest }: Change): Docker.ContainerCreateOptions {
-  const asked = containerOptions(spec, { diskEnforced: false, profile: spec.privileged ? null : profile });
+  const asked = containerOptions({ spec, diskEnforced: false, profile: spec.privileged ? null : profile });
   return { ...asked, ...rest, HostConfig: { ...asked.HostConfig, ...HostConfig } };
 }
 
@@ -391,7 +391,8 @@ describe("a container that an engine makes weaker than it was asked for", () => 
       await annotate(`this engine does not make it: ${made.message.trim()}`);
       return;
     }
-    const breaches = findConfinementBreaches(await made.inspect(), spec, {
+    const breaches = findConfinementBreaches(await made.inspect(), {
+      spec,
       profile: spec.privileged ? null : profile,
     });
     await made.remove({ force: true, v: true });
@@ -422,7 +423,8 @@ describe("a container that an engine makes weaker than it was asked for", () => 
     const spec = specFor(asked);
 
     const made = await docker.createContainer(weakened(spec, change));
-    const breaches = findConfinementBreaches(await made.inspect(), spec, {
+    const breaches = findConfinementBreaches(await made.inspect(), {
+      spec,
       profile: spec.privileged ? null : profile,
     });
     await made.remove({ force: true, v: true });

@@ -39,8 +39,8 @@ const test = base.extend<{ engine: PrivateEngine }>({
 async function kill9(pid: number | null): Promise<void> {
   if (pid === null) throw new Error("the engine has a pid");
   // containerd may end by itself when its daemon is gone.
-  if (await isAlive(pid)) process.kill(pid, "SIGKILL");
-  while (await isAlive(pid)) await delay(5);
+  if (isAlive(pid)) process.kill(pid, "SIGKILL");
+  while (isAlive(pid)) await delay(5);
 }
 
 const containerdOf = ({ folder }: PrivateEngineStatus): Promise<number[]> =>
@@ -81,7 +81,7 @@ describe("the private engine", () => {
 
     const stopped = await engine.stop({ onStep: () => {} });
     expect(stopped).toMatchObject({ state: "stopped", pid: null });
-    expect(await isAlive(started.pid ?? 0)).toBe(false);
+    expect(isAlive(started.pid ?? 0)).toBe(false);
     expect(firewall()).toBe(before.firewall);
     expect(links()).toEqual(before.links);
     await expect(engine.stop({ onStep: () => {} })).resolves.toMatchObject({ state: "stopped" });

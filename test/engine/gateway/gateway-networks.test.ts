@@ -8,7 +8,6 @@ import { baseImage } from "../../../src/engine/rules/base-image.ts";
 import { gatewayLabels } from "../../../src/gateway/ensure-gateway.ts";
 import { gatewayContainerSpec } from "../../../src/gateway/gateway-container.ts";
 import type { GatewayDeps } from "../../../src/gateway/gateway-deps.ts";
-import { readLocalRoutes } from "../../../src/gateway/parse-routes.ts";
 import { gatewayNames, workerNetworkName } from "../../../src/gateway/rules/gateway-names.ts";
 import { workerNetworks } from "../../../src/gateway/worker-networks.ts";
 import { unmountBelow } from "../../../src/machine/mounts.ts";
@@ -34,17 +33,22 @@ afterEach(async () => {
 });
 
 /** What workers' networks need of a swarm of its own, with its gateway at work. */
-async function standUp(): Promise<{ readonly deps: GatewayDeps; readonly gateway: string }> {
-  const deps = {
-    ...{
-      projectId: randomBytes(16).toString("hex"),
-      swarmId: randomBytes(16).toString("hex"),
-      worktree: "w",
-    },
-    ...{ networks, containers, volumes, routes: readLocalRoutes, range: "10.213.0.0/16" },
-  } as unknown as GatewayDeps;
-  const names = gatewayNames(deps);
-  const marks = gatewayLabels(deps);
+async function standUp(): Promise<{
+  readonly deps: Pick<GatewayDeps, "swarm" | "sandboxes">;
+  readonly gateway: string;
+}> {
+  const swarm = {
+    projectId: randomBytes(16).toString("hex"),
+    swarmId: randomBytes(16).toString("hex"),
+    worktree: "w",
+  };
+  const sandboxes = {
+    ...{ networks, containers, volumes, runtime: "runc", ownRuntime: "runc" },
+    subnetRange: "10.213.0.0/16",
+  };
+  const deps = { swarm, sandboxes };
+  const names = gatewayNames(swarm);
+  const marks = gatewayLabels(swarm);
   for (const volume of [names.journalVolume, names.socketVolume]) {
     made.push(() => volumes.remove(volume));
     await volumes.create(volume, marks);

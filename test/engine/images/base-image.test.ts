@@ -16,7 +16,7 @@ import { type EnsureImageDeps, ensureBaseImage } from "../../../src/images/ensur
 import { imageSources } from "../../../src/images/image-sources.ts";
 import type { ImageSources } from "../../../src/images/image-sources-port.ts";
 import { findProgram } from "../../../src/machine/engine-packages.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../../fakes/engine/engine-at.ts";
 import { fakeEngine } from "../../fakes/engine/fake-engine.ts";
 import { test } from "../../fakes/folders.ts";

@@ -17,7 +17,7 @@ import { createCommitReader } from "../../../src/git/commit-reader.ts";
 import { ensureProjectImage } from "../../../src/images/build-project-image.ts";
 import { imageSources } from "../../../src/images/image-sources.ts";
 import { findDependencyLayers } from "../../../src/images/rules/dependencies/dependency-layers.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { count } from "../../counts.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../../fakes/engine/engine-at.ts";
 import { test as base } from "../../fakes/folders.ts";

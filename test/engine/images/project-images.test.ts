@@ -19,7 +19,7 @@ import { imageOperations } from "../../../src/images/image-operations.ts";
 import { imageSources } from "../../../src/images/image-sources.ts";
 import type { ImageSources } from "../../../src/images/image-sources-port.ts";
 import type { ImageProject, ProjectImageOptions } from "../../../src/images/plan-project-image.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
 import { swarm } from "../../fakes/cli/swarm-command.ts";
 import { adapterFile, dockerAt, openEngine, outputOf } from "../../fakes/engine/engine-at.ts";
 import { test as base } from "../../fakes/folders.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statfsSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import writeFileAtomic from "write-file-atomic";
-import { writeFileDurably } from "../../../src/machine/durable-write.ts";
+import { writeStateDurably } from "../../../src/state/write-state-durably.ts";
 import { test } from "../../fakes/folders.ts";
 import { swarmOf } from "../../fakes/state/records.ts";
 import { stateAt } from "../../fakes/state/state-at.ts";
@@ -31,10 +31,10 @@ describe("a full disk", () => {
   test("keeps the old content and says why", async ({ folder }) => {
     await onFullDisk(folder, async (disk) => {
       const file = join(disk, "state.json");
-      await writeFileDurably(file, "old");
+      await writeStateDurably(file, "old");
       fill(disk);
 
-      await expect(writeFileDurably(file, large)).rejects.toMatchObject({
+      await expect(writeStateDurably(file, large)).rejects.toMatchObject({
         code: "STATE_WRITE_FAILED",
         message: expect.stringContaining("ENOSPC"),
         hint: expect.stringContaining("disk space"),

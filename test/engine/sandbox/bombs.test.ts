@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, inject } from "vitest";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import { runCommand } from "../../../src/sandbox/command/run-command.ts";
+import type { CreateFromSpecDeps } from "../../../src/sandbox/create-from-spec.ts";
 import { destroySandbox } from "../../../src/sandbox/destroy-sandbox.ts";
-import type { CreateFromSpecDeps } from "../../../src/sandbox/project-sandboxes.ts";
 import type { SandboxSpec } from "../../../src/sandbox/rules/sandbox-spec.ts";
-import { ensureSandboxRuns } from "../../../src/sandbox/running-sandbox.ts";
+import { findRunningSandbox } from "../../../src/sandbox/running-sandbox.ts";
 import { runTaskInSandbox, type TaskRunResult } from "../../../src/sandbox/task/run-task.ts";
 import { openEngine } from "../../fakes/engine/engine-at.ts";
 import { test } from "../../fakes/folders.ts";
@@ -49,7 +49,7 @@ async function explode(
   },
 ): Promise<TaskRunResult & { measured: Measured; record: SandboxRecord; deps: CreateFromSpecDeps }> {
   const deps = sandboxesAt(folder, { engine, stateFolder: inject("stateFolder") });
-  const neighbour = await ensureSandboxRuns(deps, await bring(deps));
+  const neighbour = await findRunningSandbox(deps, (await bring(deps)).id);
   const bombDeps = { ...deps, limits: { ...deps.limits, ...limits } };
   const record = await bring(bombDeps, { runtime: { kind: "language", language: runtime }, ...spec });
   const names = { bash: "bomb.sh", python: "bomb.py", node: "bomb.js" };
@@ -64,11 +64,7 @@ async function explode(
   running.catch(() => {});
   while (!isOver) {
     neighbourMs.push(
-      await timed(() =>
-        runCommand(neighbour.containers, {
-          ...{ containerId: neighbour.containerId, command: ["true"], timeoutMs: 30_000, outputLimit: 100 },
-        }),
-      ),
+      await timed(() => runCommand(neighbour, { command: ["true"], timeoutMs: 30_000, outputLimit: 100 })),
     );
     daemonMs.push(await timed(() => engine.listContainers({ projectId: "none", worktree: "none" })));
   }
@@ -180,7 +176,7 @@ describe("a bomb ends with the right reason, and only its own sandbox feels it",
       limits: { logBytes: MiB },
     });
 
-    const { containers } = await (await deps.engineAt("")).open();
+    const { containers } = await deps.connect("");
     let kept = 0;
     for await (const { bytes } of containers.logs(record.container?.id ?? "", { follow: false }))
       kept += bytes.length;

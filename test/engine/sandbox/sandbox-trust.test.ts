@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, inject } from "vitest";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
-import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
+import { createRecordSeal } from "../../../src/sandbox/sandbox-records.ts";
 import { specOf } from "../../fakes/engine/containers-suite.ts";
 import { openEngine } from "../../fakes/engine/engine-at.ts";
 import { test } from "../../fakes/folders.ts";

@@ -409,11 +409,11 @@ describe("a command whose engine", () => {
       await using proxy = await engineProxy({ endpoint: shared, socket: join(folder, "command.sock") });
       const { containers } = await openEngine(proxy.endpoint).open();
       const request = {
-        ...{ containerId: id, command: ["sh", "-c", "echo reading; sleep 60"], ...limits },
+        ...{ command: ["sh", "-c", "echo reading; sleep 60"], ...limits },
         ...{ input: Buffer.alloc(32_000_000), onOutput: () => proxy.die() },
       };
 
-      await expect(runCommand(containers, request)).rejects.toMatchObject({
+      await expect(runCommand({ containers, containerId: id }, request)).rejects.toMatchObject({
         ...{ name: "SwarmError", code: "ENGINE_UNREACHABLE" },
       });
     },
@@ -430,9 +430,11 @@ describe("a command whose engine", () => {
       },
     });
     const { containers } = await openEngine(proxy.endpoint).open();
-    const request = { containerId: id, command: ["echo", "done"], ...limits, timeoutMs: 1_000 };
+    const request = { command: ["echo", "done"], ...limits, timeoutMs: 1_000 };
 
-    await expect(runCommand(containers, request)).rejects.toMatchObject({ code: "COMMAND_TIMEOUT" });
+    await expect(runCommand({ containers, containerId: id }, request)).rejects.toMatchObject({
+      code: "COMMAND_TIMEOUT",
+    });
     expect(isDeaf).toBe(true);
   });
 });

@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import type { SwarmState } from "../../../src/state/rules/swarm-state.ts";
 import { eventually } from "../../fakes/eventually.ts";
@@ -9,6 +13,7 @@ import {
   recordOf,
   runAsAgent,
   stateOf,
+  swarmEnv,
   swarmIn,
   test,
   writeScript,
@@ -17,7 +22,35 @@ import { storyWith, taskFileWith } from "../../fakes/tasks/task-files.ts";
 
 const script = { agent: { kind: "script" as const, script: "script.json" } };
 
+const stackProcess = fileURLToPath(new URL("../../fakes/swarm/stack-process.ts", import.meta.url));
+
 describe("swarm start", () => {
+  test.for([[], ["-d"]])(
+    "%j: the stack where the owner's loop begins names at most six files of the product",
+    async (flags, { place }) => {
+      writeScript(place, "script.json", { "US-001": [{ write: { path: "a.txt", content: "a\n" } }] });
+      writeTask(
+        place.repository,
+        "2026-01-02-one-tasks.json",
+        taskFileWith({ metadata: { branchName: "feat/one", ...script } }),
+      );
+      const file = join(place.folder, "stack");
+
+      const { status, stderr } = spawnSync(process.execPath, [stackProcess, "start", "--all", ...flags], {
+        cwd: place.repository,
+        env: { ...process.env, ...swarmEnv(place), STACK_FILE: file },
+        encoding: "utf8",
+      });
+
+      expect(status, stderr).toBe(0);
+      const stack = readFileSync(file, "utf8");
+      const files = new Set([...stack.matchAll(/\/(src\/[^:)]+\.ts)/g)].map(([, name]) => name));
+      expect([...files][0]).toBe("src/swarm/owner-loop.ts");
+      expect([...files].length, stack).toBeLessThanOrEqual(6);
+      if (flags.length > 0) await swarmIn(place, "wait");
+    },
+  );
+
   test("carries out task files that build upon each other, up to branches, and leaves nothing on the engine", async ({
     place,
   }) => {

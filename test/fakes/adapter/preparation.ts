@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { StartCommandTimeLimit } from "../../../adapter/machine/command-time-limits.ts";
 import type { SandboxPaths } from "../../../adapter/machine/sandbox-paths.ts";
 import type { ChangedFilesLimits } from "../../../adapter/workspace/changed-files-limits.ts";
-import { openWorkspace, type Workspace } from "../../../adapter/workspace/workspace.ts";
+import { Workspace } from "../../../adapter/workspace/workspace.ts";
 import { createWorkspaceReadyMarker } from "../../../adapter/workspace/workspace-ready-marker.ts";
 import { git, write } from "../git/repository.ts";
 
@@ -118,7 +118,7 @@ export function cutOffByHand(folder: string): void {
 
 export function workspaceOf(folder: string, { base }: Preparation): Workspace {
   const paths = preparationPaths(folder);
-  return openWorkspace({
+  return new Workspace({
     ...{ folder: paths.workspace, env: agentEnv, branch: agentBranch, base, exclude: "" },
     ...{ limit: noLimit, workLimits: noWorkLimits, mark: createWorkspaceReadyMarker(paths) },
   });

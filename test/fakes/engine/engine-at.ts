@@ -10,9 +10,9 @@ import { ensureProbeImage } from "../../../src/engine/docker/probe/probe-image.t
 import type { ContainerEngine } from "../../../src/engine/engine.ts";
 import { privateEngine } from "../../../src/engine/private/private-engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../../src/engine/private-engine.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import { kernelPauseLock } from "../../../src/machine/kernel-pause-lock.ts";
 import { killStartingPrograms } from "../../../src/machine/kill-starting-programs.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import { kernelPauseLock } from "../../../src/machine/locks/kernel-pause-lock.ts";
 
 export const adapterFile: string = fileURLToPath(new URL("../../../dist/adapter.mjs", import.meta.url));
 

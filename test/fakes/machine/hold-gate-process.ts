@@ -1,4 +1,4 @@
-import { kernelPauseLock } from "../../../src/machine/kernel-pause-lock.ts";
+import { kernelPauseLock } from "../../../src/machine/locks/kernel-pause-lock.ts";
 
 /** node hold-gate-process.ts <folder> <container> <lockForStart|lockForPause>: holds a gate until it is killed. */
 const [folder = "", container = "", how = ""] = process.argv.slice(2);

@@ -1,5 +1,5 @@
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import { portableLock } from "../../../src/machine/portable-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import { portableLock } from "../../../src/machine/locks/portable-lock.ts";
 
 // node hold-lock-process.ts <kernel|portable> <file>: holds the lock until it is killed.
 const [kind, file = ""] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { receiveMessages } from "../../../src/protocol/receive-messages.ts";
 import { isJournalledMessage } from "../../../src/protocol/rules/protocol-messages.ts";
 import { findAdapterMessageProblem as findProblem } from "../../../src/schema/find-message-problem.ts";
-import { readJsonLines } from "../../../src/wire/read-lines.ts";
+import { jsonLines } from "../../../src/wire/text-lines.ts";
 import { attempt, begin, heartbeat, hello, lines, swarmId } from "./acp-talk.ts";
 import { forgedHead, hostileStream } from "./hostile-talk.ts";
 
@@ -147,8 +147,7 @@ if (what === "streams") {
   const source = what === "line" ? endlessLine(count) : what === "scraps" ? scraps(count) : beats(count);
   if (how === "ours") await readOurs(source);
   else if (how === "dropping")
-    for await (const _ of readJsonLines(Readable.from(source), { maxLineLength: 64 * 1024 }))
-      seen.accepted += 1;
+    for await (const _ of jsonLines(Readable.from(source), { maxLength: 64 * 1024 })) seen.accepted += 1;
   else if (how === "copyless") await keepViews(source);
   else await readNaively(source).catch(() => {});
   look();

@@ -68,9 +68,6 @@ export async function sendMessages(
       {
         timing: systemClockAndRandom,
         findProblem: findAdapterMessageProblem,
-        readArchive: () => {
-          throw new Error("There is no container to read from");
-        },
         containers: {
           exec: async (_id, { command }, signal) => attachProcess(folder, command.at(-1) ?? "0", signal),
           inspect: async () => null,

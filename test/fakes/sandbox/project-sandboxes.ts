@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import type { ContainerEngine } from "../../../src/engine/engine.ts";
-import { probeCache } from "../../../src/engine/probe-cache-file.ts";
+import { probeCache } from "../../../src/engine/probe-cache.ts";
 import { baseImage } from "../../../src/engine/rules/base-image.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import type { CreateFromSpecDeps } from "../../../src/sandbox/create-from-spec.ts";
 import { createSandboxFromSpec } from "../../../src/sandbox/create-from-spec.ts";
-import type { CreateFromSpecDeps } from "../../../src/sandbox/project-sandboxes.ts";
-import { createRecordSeal } from "../../../src/sandbox/record-seal.ts";
-import { defaultSandboxSpec, type SandboxSpec } from "../../../src/sandbox/rules/sandbox-spec.ts";
+import { type SandboxSpec, toSandboxSpec } from "../../../src/sandbox/rules/sandbox-spec.ts";
 import { defaultLimits } from "../../../src/sandbox/sandbox-defaults.ts";
 import { openSandboxFolders } from "../../../src/sandbox/sandbox-folders.ts";
+import { createRecordSeal } from "../../../src/sandbox/sandbox-records.ts";
 
 /** Single sandboxes of a folder on a real engine that has the base image, as the product composes them. */
 export function sandboxesAt(
@@ -20,7 +20,7 @@ export function sandboxesAt(
   const clock = (): Date => new Date();
   return {
     engine,
-    engineAt: async () => engine,
+    connect: () => engine.open(),
     clock,
     folders: openSandboxFolders({
       root: folder,
@@ -42,7 +42,7 @@ export function sandboxesAt(
 export async function up(deps: CreateFromSpecDeps, spec: Partial<SandboxSpec> = {}): Promise<SandboxRecord> {
   const { record } = await createSandboxFromSpec(
     deps,
-    { spec: { ...defaultSandboxSpec, ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
+    { spec: { ...toSandboxSpec({}), ...spec }, specText: "{}\n", allowed: [], autoDestroy: true },
     () => {},
   );
   return record;

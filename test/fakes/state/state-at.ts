@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
-import type { Lock } from "../../../src/machine/lock.ts";
-import { portableLock } from "../../../src/machine/portable-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import type { Lock } from "../../../src/machine/locks/lock.ts";
+import { portableLock } from "../../../src/machine/locks/portable-lock.ts";
 import { fencedLock } from "../../../src/state/fenced-lock.ts";
 import {
   type OwnerStateDeps,
@@ -9,8 +9,8 @@ import {
   openOwnerState,
 } from "../../../src/state/owner-state.ts";
 import { type StateFile, stateFile } from "../../../src/state/state-file.ts";
+import type { StateStore } from "../../../src/state/state-store.ts";
 import { stateStore } from "../../../src/state/state-store.ts";
-import type { StateStore } from "../../../src/state/state-store-port.ts";
 
 export type LockKind = "kernel" | "portable";
 

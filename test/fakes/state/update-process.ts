@@ -1,5 +1,5 @@
 import { appendFileSync, existsSync } from "node:fs";
-import type { Lock } from "../../../src/machine/lock.ts";
+import type { Lock } from "../../../src/machine/locks/lock.ts";
 import {
   requireRecord,
   type SwarmState,

@@ -10,6 +10,7 @@ import type { AdapterMessage } from "../../../src/protocol/rules/protocol-messag
 import { type OwnerCommand, stateWithOwnerCommand } from "../../../src/state/rules/owner-commands.ts";
 import {
   newSwarmState,
+  requireRecord,
   stateWithNewRecord,
   stateWithReplacedRecord,
 } from "../../../src/state/rules/swarm-state.ts";
@@ -18,9 +19,8 @@ import { countStoryProgress, newStoryRecords } from "../../../src/state/rules/wo
 import { findUnendedWorkers } from "../../../src/swarm/begin-swarm.ts";
 import { runOwnerLoop } from "../../../src/swarm/owner-loop.ts";
 import { openNetworkAccessWithoutGateway } from "../../../src/swarm/worker/network-access.ts";
-import type { OwnerServices } from "../../../src/swarm/worker/prepare-worker.ts";
+import type { OwnerServices, SwarmEvent, SwarmStore } from "../../../src/swarm/worker/owner-services.ts";
 import type { RetryPolicy } from "../../../src/swarm/worker/rules/retry-policy.ts";
-import type { SwarmEvent } from "../../../src/swarm/worker/swarm-owner-deps.ts";
 import type { HostCapacity } from "../../../src/tasks/rules/parallel-workers.ts";
 import { fakeContainers } from "../engine/fake-containers.ts";
 import { storyWith, taskFileWith } from "../tasks/task-files.ts";
@@ -148,7 +148,7 @@ export function fakeSwarm(
     await promise;
     listeners.delete(look);
   };
-  const changeRecord: OwnerServices["change"] = (name, next) =>
+  const changeRecord: SwarmStore["change"] = (name, next) =>
     update((before) => {
       const found = before.containers.find(({ containerName }) => containerName === name);
       return found ? stateWithReplacedRecord(before, next(found)) : before;
@@ -158,15 +158,55 @@ export function fakeSwarm(
   };
 
   const deps: OwnerServices = {
-    ...{ swarmId, projectId: project.id, worktree: "w", image: "image", runtime: "runc", imageCommit: head },
-    containers,
-    volumes: {
-      create: async (name) => void volumes.add(name),
-      list: async () => [...volumes],
-      remove: async (name) => void volumes.delete(name),
+    swarm: {
+      swarmId,
+      projectId: project.id,
+      worktree: "w",
+      settings: {
+        ...{ agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
+        ...{ "work.files": 100_000, "work.size": "1g", "work.fileSize": "500m" },
+      },
     },
-    prove: null,
-    findProof: async () => null,
+    store: {
+      read: async () => state,
+      record: async (name) => requireRecord(await deps.store.read(), name),
+      change: changeRecord,
+      changeSoon: changeRecord,
+      update,
+    },
+    sandboxes: {
+      containers,
+      volumes: {
+        create: async (name) => void volumes.add(name),
+        list: async () => [...volumes],
+        remove: async (name) => void volumes.delete(name),
+      },
+      image: "image",
+      imageCommit: head,
+      runtime: "runc",
+      limits: {
+        ...{ cpus: 1, memoryBytes: 1, swapBytes: 0, pids: 1, descriptors: 1 },
+        ...{ diskBytes: 1, files: 1, logBytes: 1 },
+      },
+    },
+    repository: {
+      work: {
+        importBundle: unused,
+        publish: unused,
+        changes: unused,
+        merge: unused,
+        conflicts: unused,
+        ...{ readPatch: unused, mergeWithConflictMarkers: unused, moveRef: unused, commitAt: unused },
+        isAncestor: unused,
+        branch: unused,
+        hasCommit: async () => true,
+        isReferenced: async () => true,
+        mergeBases: async () => ({ kind: "commit", commit: head }),
+        sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
+      },
+      commits: { bundle: unused },
+      author: { name: "Ada", email: "ada@example.invalid" },
+    },
     channel: {
       async connect({ slug, attempt, containerId }) {
         const conversation = fakeConversation({ containers, containerId, attempt, nextSeq: () => ++seq });
@@ -182,48 +222,21 @@ export function fakeSwarm(
       storeRework: unused,
       storeRequest: async ({ slug, attempt }, request) => void requests.set(`${slug} ${attempt}`, request),
     },
-    work: {
-      importBundle: unused,
-      publish: unused,
-      changes: unused,
-      merge: unused,
-      conflicts: unused,
-      ...{ readPatch: unused, mergeWithConflictMarkers: unused, moveRef: unused, commitAt: unused },
-      isAncestor: unused,
-      branch: unused,
-      hasCommit: async () => true,
-      isReferenced: async () => true,
-      mergeBases: async () => ({ kind: "commit", commit: head }),
-      sensitivePaths: async () => ({ paths: [], isCut: false, deleted: { total: 0, paths: [] } }),
-    },
-    commits: { bundle: unused },
-    limits: {
-      ...{ cpus: 1, memoryBytes: 1, swapBytes: 0, pids: 1, descriptors: 1 },
-      ...{ diskBytes: 1, files: 1, logBytes: 1 },
-    },
     networkAccess: openNetworkAccessWithoutGateway({ kind: "none" }, () => null),
-    settings: {
-      ...{ agent: "claude", agentCommand: [], verify: [], escalate: [], timeout: "1h" },
-      ...{ "work.files": 100_000, "work.size": "1g", "work.fileSize": "500m" },
-    },
-    author: { name: "Ada", email: "ada@example.invalid" },
-    readScript: unused,
-    read: async () => state,
-    ...{ change: changeRecord, changeSoon: changeRecord, update },
-    addToLedger: async () => {},
-    emit: (event) => void told.push(event),
-    onMessage: () => {},
-    clock,
-    timing: {
+    events: { emit: (event) => void told.push(event), onMessage: () => {} },
+    time: {
       async wait(ms, signal) {
         waits.push(ms);
         await setImmediate();
         signal.throwIfAborted();
       },
       random: () => 1,
+      clock,
+      crashPoint: () => {},
+      signal: new AbortController().signal,
     },
-    crashPoint: () => {},
-    signal: new AbortController().signal,
+    proofs: { prove: null, find: async () => null },
+    tasks: { addToLedger: async () => {}, readScript: unused },
     ...change,
   };
 

@@ -98,17 +98,16 @@ export async function startWorker(engine: ContainerEngine, options: WorkerOption
 
   const door = { network: options.network ?? ({ kind: "none" } as const), volumes: [], env: {} };
   const spec: ContainerSpec = {
-    ...workerContainerSpec({
-      ...{
-        name,
-        homeVolume: `${name}.home`,
-        labels: { [testLabel]: "worker" },
+    ...workerContainerSpec(
+      {
         image: options.image ?? baseImage,
+        runtime,
+        limits: { ...defaultLimits, memoryBytes: 1024 ** 3, ...options.limits },
       },
-      ...{ runtime, network: door, tmpBytes: 64 * 1024 ** 2 },
-      limits: { ...defaultLimits, memoryBytes: 1024 ** 3, ...options.limits },
-      ...{ swarmId, worker: name, attempt, branch: "feat/work" },
-    }),
+      door,
+      { name, slug: name, labels: { [testLabel]: "worker" }, swarmId, attempt, branch: "feat/work" },
+    ),
+    tmpBytes: 64 * 1024 ** 2,
     ...options.spec,
   };
   let id = "";

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { AgentSpec } from "../../../src/agents/agent-credentials.ts";
+import { describeEndpoints } from "../../../src/agents/agent-access-report.ts";
+import { type AgentSpec, nonSecretVariablesOf } from "../../../src/agents/agent-credentials.ts";
 import {
-  describeEndpoints,
   type EndpointSettings,
   endpointNamesForAgent,
-  nonSecretVariablesOf,
   planEndpoints,
 } from "../../../src/agents/model-endpoints.ts";
 import { parseBaseUrl, parseModelEndpoint } from "../../../src/egress/parse-endpoint.ts";

@@ -18,7 +18,7 @@ function rowsBelow(heading: string): string[] {
 
 function rowOf([name, { description, hosts, mirror }]: [string, EgressPreset]): string {
   const shown = hosts.map(({ host, port }) => `\`${host}:${port}\``).join(" ");
-  const read = mirror === null ? "" : `\`${new URL(defaultRegistryUrls[mirror] ?? "").host}\``;
+  const read = mirror === undefined ? "" : `\`${new URL(defaultRegistryUrls[mirror] ?? "").host}\``;
   return `| \`${name}\` | ${description} | ${shown || "–"} | ${read || "–"} |`;
 }
 

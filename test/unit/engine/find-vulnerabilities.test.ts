@@ -1,10 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkEngineComponentVersions } from "../../../src/doctor/check-component-versions.ts";
-import {
-  compareDebianVersions,
-  findKnownVulnerabilitiesOfComponent,
-} from "../../../src/engine/rules/find-vulnerabilities.ts";
+import { findKnownVulnerabilitiesOfComponent } from "../../../src/engine/rules/find-vulnerabilities.ts";
 import { knownVulnerabilities } from "../../../src/engine/rules/known-vulnerabilities.ts";
+import { compareDebianVersions } from "../../../src/text/debian-version.ts";
 
 const [leak, links, device] = ["CVE-2024-21626", "CVE-2025-31133", "CVE-2026-41579"];
 

@@ -12,9 +12,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test as plain } from "vitest";
-import { type EventLogOptions, eventLog } from "../../../src/events/event-log.ts";
-import type { EventLog, KeptEvent } from "../../../src/events/event-log-port.ts";
-import { eventLine, maxEventLineBytes } from "../../../src/events/rules/event-line.ts";
+import type { KeptEvent } from "../../../src/contract/event.ts";
+import { type EventLog, type EventLogOptions, eventLog } from "../../../src/events/event-log.ts";
+import { type EventReader, eventReader } from "../../../src/events/event-reader.ts";
+import { eventLine } from "../../../src/events/rules/event-line.ts";
 import { findSchemaViolations } from "../../../src/schema/find-violations.ts";
 import { test } from "../../fakes/folders.ts";
 
@@ -22,8 +23,8 @@ const at = "2026-01-02T03:04:05.000Z";
 const swarmId = "3f2b8c1e-5a4d-4e6f-8a9b-0c1d2e3f4a5b";
 const isRoot = process.getuid?.() === 0;
 
-function logIn(folder: string, options: Partial<EventLogOptions> = {}): EventLog {
-  return eventLog({ folder, swarmId, clock: () => new Date(at), ...options });
+function logIn(folder: string, options: Partial<EventLogOptions> = {}): EventLog & EventReader {
+  return { ...eventReader(folder), ...eventLog({ folder, swarmId, clock: () => new Date(at), ...options }) };
 }
 
 /** Adds events with numbers, and waits until they are in the file. */
@@ -96,7 +97,7 @@ describe("a line of the event log", () => {
   ] as const)("is never longer than its bound, and says that it is cut: %s", ([, facts]) => {
     const line = eventLine({ event: "ended", worker: "login", ...facts }, { at, swarmId });
 
-    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(maxEventLineBytes);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(4096);
     expect(JSON.parse(line)).toMatchObject({ at, swarmId, event: "ended", worker: "login", isCut: true });
   });
 });

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { AdmissionPayload, GatewayHello, ModelEndpoint } from "../../../src/contract/gateway.ts";
 import type { GatewayListener } from "../../../src/gateway/gateway-connection.ts";
@@ -33,22 +34,26 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
   const hello: GatewayHello = {
     ...{ type: "hello", version: "1", lastSeq: 0, isAdmitted: true, spent: zeroSpending, workers: {} },
   };
+  const { sandboxes, time } = swarm;
   const gateway = superviseGateway({
     ...swarm,
-    networks: {
-      create: async ({ name }) => name,
-      list: async () => [],
-      names: async () => [],
-      subnets: async () => [{ name: "aimi-aaaaaa-bbbbbb-one.net", subnet: "10.213.0.8/29" }],
-      connect: async (name) => void legs.push(name),
-      remove: async () => {},
+    sandboxes: {
+      ...sandboxes,
+      networks: {
+        create: async ({ name }) => name,
+        list: async () => [],
+        names: async () => [],
+        subnets: async () => [{ name: "aimi-aaaaaa-bbbbbb-one.net", subnet: "10.213.0.8/29" }],
+        connect: async (name) => void legs.push(name),
+        remove: async () => {},
+      },
+      ...{ ownRuntime: "runc", subnetRange: "10.213.0.0/16" },
     },
-    ...{ image: () => "image", ownRuntime: "runc", range: "10.213.0.0/16", routes: async () => [] },
-    connect(_container, listener) {
+    connect(listener) {
       heard = listener;
       return {
         async sendAdmission() {
-          await listener.ensureRunning(swarm.signal);
+          await listener.ensureRunning(time.signal);
           admissions.push(structuredClone(listener.admission()));
           listener.onHello(hello);
         },
@@ -61,19 +66,25 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
         kept = next;
       },
     },
-    ...{ newSecret: () => "secret", sign: (secret, text) => `${secret}-${text}`, hash: (text) => text },
-    planEndpoints: () => [
-      {
-        ...{ name: "anthropic", provider: "anthropic", api: "anthropic" },
-        ...{ url: "https://api.example", agents: ["claude"], pass: [] },
-        credential: { kind: "login", reference: "file:/login" },
-      },
-    ],
-    ...{ resolve: async () => [endpoint], mirrors: async () => [], prices: [] },
-    budget: { usd: null, tokens: null },
-    rightsOf: () => ({ mirrors: [], allow: [], budget: { usd: null, tokens: null } }),
-    ...{ agentOf: () => ({ kind: "claude" }), pause: async () => {}, environment: () => ({}) },
-    storeLogin: (_reference, { refreshToken }) => void keptLogins.push(refreshToken),
+    policy: {
+      prices: [],
+      budget: { usd: null, tokens: null },
+      rightsOf: () => ({ mirrors: [], allow: [], budget: { usd: null, tokens: null } }),
+      agentOf: () => ({ kind: "claude" }),
+      environment: () => ({}),
+      planEndpoints: () => [
+        {
+          ...{ name: "anthropic", provider: "anthropic", api: "anthropic" },
+          ...{ url: "https://api.example", agents: ["claude"], pass: [] },
+          credential: { kind: "login", reference: "file:/login" },
+        },
+      ],
+    },
+    secrets: {
+      resolve: async () => [endpoint],
+      mirrors: async () => [],
+      storeLogin: (_reference, { refreshToken }) => void keptLogins.push(refreshToken),
+    },
     workersAtWork: async () => [],
     ...change,
   });
@@ -83,6 +94,8 @@ function gatewayWith(change: Partial<GatewayDeps> = {}, note: GatewayRecord | nu
   };
   return { gateway, admissions, legs, keptLogins, containers, listener, note: () => kept };
 }
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 const namesIn = (admission: AdmissionPayload | undefined): (string | undefined)[] =>
   admission?.workers.map(({ worker }) => worker) ?? [];
@@ -96,7 +109,10 @@ describe("a gateway that an owner before this one has made", () => {
     await gateway.open(askingWorker("two") as Worker);
 
     expect(namesIn(admissions[0])).toEqual(["one"]);
-    expect(admissions[0]?.workers[0]).toMatchObject({ tokenSha256: "old-one", address: "10.213.0.11" });
+    expect(admissions[0]?.workers[0]).toMatchObject({
+      tokenSha256: sha256(createHmac("sha256", "old").update("one").digest("base64url")),
+      address: "10.213.0.11",
+    });
     for (const admission of admissions) expect(namesIn(admission)).toContain("one");
   });
 

@@ -19,7 +19,7 @@ import {
   planProjectImage,
 } from "../../../src/images/plan-project-image.ts";
 import { checksumOfInputs, findInputChanges } from "../../../src/images/rules/image-inputs.ts";
-import type { Lock } from "../../../src/machine/lock.ts";
+import type { Lock } from "../../../src/machine/locks/lock.ts";
 import { fakeEngine } from "../../fakes/engine/fake-engine.ts";
 import { test } from "../../fakes/folders.ts";
 import { write } from "../../fakes/git/repository.ts";

@@ -318,7 +318,7 @@ function readManifest(folder: string, path: string): { scripts?: unknown } {
 
 /** The lines of the layer as a shell gets them, with the container's folders moved. */
 function runLayer(folder: string, commit: string) {
-  const [, script = ""] = /^RUN [^\n]*\\\n([\s\S]*)$/m.exec(workspaceLayer({ transfer: "buildkit" })) ?? [];
+  const [, script = ""] = /^RUN [^\n]*\\\n([\s\S]*)$/m.exec(workspaceLayer("buildkit")) ?? [];
   const moved = script
     .replaceAll("/tmp/workspace.bundle", `${folder}/workspace.bundle`)
     .replaceAll("/workspace\\", `${folder}/workspace\\`)

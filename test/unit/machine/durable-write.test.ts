@@ -12,6 +12,7 @@ import {
   removeTemporaryFiles,
   writeFileDurably,
 } from "../../../src/machine/durable-write.ts";
+import { writeStateDurably } from "../../../src/state/write-state-durably.ts";
 import { test } from "../../fakes/folders.ts";
 import { write } from "../../fakes/git/repository.ts";
 
@@ -64,7 +65,7 @@ describe("a durable write", () => {
       const holds: string[] = [];
       for (let nth = 1; nth <= operations; nth += 1) {
         await writeFileDurably(file, "old");
-        const error = await writeFileDurably(file, "new", { files: failingAt(nth, code).files }).catch(
+        const error = await writeStateDurably(file, "new", { files: failingAt(nth, code).files }).catch(
           (thrown: unknown) => thrown,
         );
 

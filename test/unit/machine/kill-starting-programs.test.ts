@@ -85,7 +85,7 @@ inFolder.skipIf(process.getuid?.() !== 0 || hierarchy === undefined)(
       freeze(false);
       starting.kill("SIGKILL");
       process.kill(program, "SIGKILL");
-      await eventually("the program's end", async () => ((await isAlive(program)) ? null : true));
+      await eventually("the program's end", async () => (isAlive(program) ? null : true));
       rmdirSync(cgroup);
     }
   },

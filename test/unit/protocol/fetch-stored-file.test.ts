@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { packFiles } from "../../../src/archive/pack-files.ts";
-import { readArchive } from "../../../src/archive/read-archive.ts";
 import type { ContainerExecution, ContainerFacts, Containers } from "../../../src/engine/containers.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
 import { fetchStoredFile } from "../../../src/protocol/fetch-stored-file.ts";
@@ -77,8 +76,6 @@ function fetch(world: World, wanted = path, maxBytes = 1_000): Promise<Uint8Arra
   const deps = {
     containers,
     timing: { wait: async () => {} },
-    readArchive: (archive: AsyncIterable<Uint8Array>, limits: Parameters<typeof readArchive>[1]["limits"]) =>
-      readArchive(archive, { limits }),
   };
   const file = { containerId: "c0ffee", path: wanted, maxBytes };
   return Array.fromAsync(fetchStoredFile(deps, file, new AbortController().signal));

@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import { describe, expect } from "vitest";
 import { summarizeAttemptJournal, summarizeHostJournal } from "../../../src/protocol/host-journal.ts";
-import { readJsonLines } from "../../../src/wire/read-lines.ts";
+import { jsonLines } from "../../../src/wire/text-lines.ts";
 import { test } from "../../fakes/folders.ts";
 import { write } from "../../fakes/git/repository.ts";
 
-async function linesOf(chunks: readonly string[], maxLineLength = 64): Promise<unknown[]> {
+async function linesOf(chunks: readonly string[], maxLength = 64): Promise<unknown[]> {
   return await Array.fromAsync(
-    readJsonLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { maxLineLength }),
+    jsonLines(Readable.from(chunks.map((chunk) => Buffer.from(chunk))), { maxLength }),
   );
 }
 
@@ -42,9 +42,9 @@ describe("lines of JSON", () => {
       yield Buffer.from('\n{"after":true}\n');
     }
 
-    expect(
-      await Array.fromAsync(readJsonLines(Readable.from(flood()), { maxLineLength: 64 * 1024 })),
-    ).toEqual([{ after: true }]);
+    expect(await Array.fromAsync(jsonLines(Readable.from(flood()), { maxLength: 64 * 1024 }))).toEqual([
+      { after: true },
+    ]);
     expect(most - before).toBeLessThan(64 * 1024 * 1024);
   });
 });

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { readArchive } from "../../../src/archive/read-archive.ts";
 import type { Completion } from "../../../src/contract/acp.ts";
 import type {
   AdapterConversationEnd,
@@ -57,7 +56,6 @@ function hold(adapter: FakeAdapter, { timing = fakeTiming(), signal, ...subject 
       containers: adapter.containers,
       timing,
       findProblem,
-      readArchive: (archive, limits) => readArchive(archive, { limits }),
     },
     {
       ...{ containerId, request, credentials: () => ({ API_KEY: "sesame" }) },

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { SandboxRecord } from "../../../src/contract/sandbox-run.ts";
 import {
   findSandboxEnd,
   hasSandboxEndedForGood,
   type ObservedSandbox,
-  type SandboxRecord,
 } from "../../../src/sandbox/rules/sandbox-end.ts";
 
 const now = new Date("2026-01-02T03:04:05.000Z");

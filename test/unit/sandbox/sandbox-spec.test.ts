@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { isError, SwarmError } from "../../../src/errors/errors.ts";
 import { parseSandboxSpec } from "../../../src/sandbox/parse-sandbox-spec.ts";
 import {
-  defaultSandboxSpec,
   findSandboxDangers,
   findSandboxSpecProblems,
   type SandboxSpec,
@@ -84,8 +83,8 @@ describe("a sandbox.yaml", () => {
   });
 
   test("with nothing in it is a sandbox with the defaults, sealed", async () => {
-    expect(await parse("{}")).toEqual(defaultSandboxSpec);
-    expect(defaultSandboxSpec).toEqual({
+    expect(await parse("{}")).toEqual(toSandboxSpec({}));
+    expect(toSandboxSpec({})).toEqual({
       name: null,
       runtime: { kind: "language", language: "bash" },
       ttl: "30m",
@@ -105,7 +104,7 @@ describe("a sandbox.yaml", () => {
   test("may be JSON, indented by tabs", async () => {
     const text = JSON.stringify({ name: "a", env: { SMILE: "😀" } }, null, "\t");
 
-    expect(await parse(text)).toEqual({ ...defaultSandboxSpec, name: "a", env: { SMILE: "😀" } });
+    expect(await parse(text)).toEqual({ ...toSandboxSpec({}), name: "a", env: { SMILE: "😀" } });
   });
 
   test("may begin with a byte order mark and `---`, end in `...`, and have Windows' line ends", async () => {
@@ -199,7 +198,7 @@ describe("values that open the host", () => {
   test("both are reported, and nothing else is", async () => {
     expect(findSandboxDangers(await parse("{network: host, privileged: true}"))).toHaveLength(2);
     expect(findSandboxDangers(await parse(full))).toEqual([]);
-    expect(findSandboxDangers(defaultSandboxSpec)).toEqual([]);
+    expect(findSandboxDangers(toSandboxSpec({}))).toEqual([]);
   });
 });
 
@@ -467,7 +466,7 @@ describe("any text", () => {
   });
 
   function expectBounded(spec: SandboxSpec): void {
-    expect(Object.keys(spec).sort()).toEqual(Object.keys(defaultSandboxSpec).sort());
+    expect(Object.keys(spec).sort()).toEqual(Object.keys(toSandboxSpec({})).sort());
     expect(Object.keys(spec.env).filter((name) => !/^(?!LD_)[A-Za-z_]\w*$/.test(name))).toEqual([]);
     expect([...spec.inputs, ...spec.outputs].filter((path) => /^[/~]|(^|\/)\.\.(\/|$)/.test(path))).toEqual(
       [],

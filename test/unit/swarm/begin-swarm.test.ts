@@ -3,7 +3,7 @@ import type { EngineRef } from "../../../src/contract/swarm-state.ts";
 import { findPendingCommands } from "../../../src/state/rules/owner-commands.ts";
 import type { SwarmState } from "../../../src/state/rules/swarm-state.ts";
 import { type BeginSwarmRequest, beginSwarm, type PlannedWork } from "../../../src/swarm/begin-swarm.ts";
-import { refuseEndedTasks } from "../../../src/swarm/refuse-ended-tasks.ts";
+import { refuseEndedTasks } from "../../../src/swarm/start.ts";
 import { findWorkerTask } from "../../../src/swarm/worker/find-worker-task.ts";
 import type { LoadedTask } from "../../../src/tasks/rules/plan.ts";
 import { now, recordWith, swarmOf } from "../../fakes/state/records.ts";
@@ -36,7 +36,7 @@ async function begun(
   const read = async (): Promise<SwarmState> => state ?? swarmOf(0);
   return beginSwarm(
     {
-      ...{ engine: on, project: swarmOf(0).project, clock: () => now, newId: () => "f".repeat(8) },
+      ...{ engine: on, project: swarmOf(0).project, clock: () => now, swarmId: "f".repeat(8) },
       store: {
         ...{ read, create: put, replace: put, find: async () => state, findCopy: async () => null },
         update: async (change) => put(change(await read())),

@@ -18,7 +18,7 @@ describe("the owner of a swarm", () => {
     (await swarm.talk("two")).complete();
 
     expect(statusOf(await ended)).toEqual(["completed", "completed"]);
-    expect(await swarm.deps.volumes.list({}, swarm.deps.signal)).toEqual([]);
+    expect(await swarm.deps.sandboxes.volumes.list({}, swarm.deps.time.signal)).toEqual([]);
   });
 
   test("skips what depends on something that failed, and what depends on that", async () => {
@@ -41,7 +41,7 @@ describe("the owner of a swarm", () => {
 
   test("skips one, too, that was stopped before it ever began", async () => {
     const swarm = fakeSwarm([{ slug: "one" }, { slug: "two", dependsOn: ["one"] }]);
-    await swarm.deps.change(swarm.nameOf("two"), (record) => ({ ...record, status: "stopped" }));
+    await swarm.deps.store.change(swarm.nameOf("two"), (record) => ({ ...record, status: "stopped" }));
     const { ended } = swarm.own();
     (await swarm.talk("one")).fail();
 
@@ -176,9 +176,9 @@ describe("the owner of a swarm", () => {
   test("asks its workers to stop when it cannot go on itself, and ends after them", async () => {
     let isBroken = false;
     const swarm = fakeSwarm([{ slug: "one" }]);
-    const { read } = swarm.deps;
+    const { read } = swarm.deps.store;
     const broken = new SwarmError("STATE_MISSING", { file: "swarm-state.json" });
-    Object.assign(swarm.deps, {
+    Object.assign(swarm.deps.store, {
       read: () => (isBroken ? Promise.reject(broken) : read()),
     });
     const { ended } = swarm.own();

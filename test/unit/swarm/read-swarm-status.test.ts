@@ -7,8 +7,8 @@ import { statusDocument, statusLines, suggestNextCommand } from "../../../src/cl
 import { httpGetFromSocket } from "../../../src/engine/docker/http-get-from-socket.ts";
 import { labels } from "../../../src/engine/engine.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
-import { findKernelLockHolder } from "../../../src/machine/find-lock-holder.ts";
-import { kernelLock } from "../../../src/machine/kernel-lock.ts";
+import { kernelLock } from "../../../src/machine/locks/kernel-lock.ts";
+import { findKernelLockHolder } from "../../../src/machine/locks/lock-holder.ts";
 import { findSchemaViolations } from "../../../src/schema/find-violations.ts";
 import {
   type ContainerRecord,

@@ -3,7 +3,7 @@ import type { ContainerFacts } from "../../../src/engine/containers.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
 import type { ContainerRecord, SwarmState } from "../../../src/state/rules/swarm-state.ts";
 import { stateWithReplacedRecord } from "../../../src/state/rules/swarm-state.ts";
-import { type SteeringCommand, steerUnownedSwarm } from "../../../src/swarm/steer-unowned.ts";
+import { type SteeringCommand, steerUnownedSwarm } from "../../../src/swarm/steer.ts";
 import { fakeContainers } from "../../fakes/engine/fake-containers.ts";
 import { now, recordWith, swarmOf } from "../../fakes/state/records.ts";
 

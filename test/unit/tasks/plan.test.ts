@@ -6,11 +6,7 @@ import {
   settingsWithoutOrigins,
 } from "../../../src/settings/rules/settings.ts";
 import type { TaskLedgerLine } from "../../../src/tasks/rules/ledger.ts";
-import {
-  chooseMaxParallelWorkers,
-  countWorkersThatFit,
-  type HostCapacity,
-} from "../../../src/tasks/rules/parallel-workers.ts";
+import { chooseMaxParallelWorkers, type HostCapacity } from "../../../src/tasks/rules/parallel-workers.ts";
 import { type LoadedTask, type PlanContext, planSwarm } from "../../../src/tasks/rules/plan.ts";
 import { storyWith, taskFileWith } from "../../fakes/tasks/task-files.ts";
 
@@ -124,7 +120,9 @@ describe("the plan", () => {
     [{ cpus: 4, memoryBytes: 64 * gigabyte, others: { workers: 16, memoryBytes: 64 * gigabyte } }, 4, 1],
     [{ cpus: 0, memoryBytes: 0 }, 4, 1],
   ])("a host with %o carries, at %i GB each, %i workers", (room, gigabytes, workers) => {
-    expect(countWorkersThatFit(roomOf(room), gigabytes * gigabyte)).toBe(workers);
+    const settings = { parallel: "auto", memoryBytes: gigabytes * gigabyte } as const;
+
+    expect(chooseMaxParallelWorkers([], settings, roomOf(room)).workers).toBe(workers);
   });
 
   test.each([

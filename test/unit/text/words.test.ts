@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { findSuspectedInjections } from "../../../src/tasks/rules/suspected-injections.ts";
+import { findTaskFileWarnings } from "../../../src/tasks/rules/task-file-problems.ts";
 import { formatBytes, parseDurationMs, parseSizeBytes } from "../../../src/text/duration-and-size.ts";
 import { hasControlCharacters, sanitizeText } from "../../../src/text/sanitize-text.ts";
 import { slugOfTaskFile, uniqueSlugs } from "../../../src/text/slugs.ts";
@@ -97,7 +97,7 @@ describe("text that steers", () => {
       taskFileWith({ story: { acceptanceCriteria: ["fine", text] } }),
     ];
 
-    expect(places.map((taskFile) => findSuspectedInjections(taskFile).length)).toEqual([1, 1, 1, 1]);
+    expect(places.map((taskFile) => findTaskFileWarnings(taskFile).length)).toEqual([1, 1, 1, 1]);
   });
 
   test.each([
@@ -106,6 +106,6 @@ describe("text that steers", () => {
     "Rotate tokens after an hour",
     "Follow the previous release's notes",
   ])("%s is ordinary", (text) => {
-    expect(findSuspectedInjections(taskFileWith({ story: { description: text } }))).toEqual([]);
+    expect(findTaskFileWarnings(taskFileWith({ story: { description: text } }))).toEqual([]);
   });
 });

@@ -8,9 +8,11 @@ import {
   maxSpending,
   spendingOfCall,
   zeroSpending,
+  zeroTokenCounts,
 } from "../../../src/usage/spending.ts";
 
-const counts = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 10_000, cacheWriteTokens: 500 };
+const tokens = { inputTokens: 1000, outputTokens: 100, cacheReadTokens: 10_000, cacheWriteTokens: 500 };
+const counts = { ...zeroTokenCounts, ...tokens };
 const price = (model: string, input: number): ModelPrice => ({
   ...{ model, input, output: 5 * input, cacheRead: input / 10, cacheWrite: 1.25 * input },
 });
@@ -69,7 +71,7 @@ describe("sums of spending", () => {
 describe("what a call costs", () => {
   test("is each kind of token at its own price", () => {
     expect(spendingOfCall(prices, "big-model-2", counts)).toEqual({
-      ...{ calls: 1, ...counts, unpricedTokens: 0 },
+      ...{ calls: 1, ...tokens, unpricedTokens: 0 },
       costUsd: (1000 + 100 * 5 + 10_000 / 10 + 500 * 1.25) / 1e6,
     });
   });

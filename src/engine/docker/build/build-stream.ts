@@ -1,4 +1,5 @@
 import { SwarmError } from "../../../errors/errors.ts";
+import { parseJsonOrNull } from "../../../text/parse-json-or-null.ts";
 import { sanitizeLines } from "../../../text/sanitize-text.ts";
 import type { ImageBuildEvent } from "../../images.ts";
 import { readBuildkitStatus } from "./buildkit-progress.ts";
@@ -37,24 +38,12 @@ export async function readBuildStream(
     throw new SwarmError("IMAGE_BUILD_FAILED", { image, step, reason });
   }
   steps.end();
-  if (id === "")
-    throw new SwarmError("IMAGE_BUILD_FAILED", {
-      image,
-      step: "",
-      reason: "the builder reported no image id",
-    });
-  return id;
+  if (id !== "") return id;
+  const reason = "the builder reported no image id";
+  throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason });
 }
 
-interface StepReporter {
-  buildkit(trace: string): void;
-  classic(text: string): void;
-  end(): void;
-  /** Returns the build step that failed with the given error, and the end of that step's output. */
-  failed(failure: string): { readonly step: string; readonly lastOutput: string[] };
-}
-
-function stepReporter(onEvent: (event: ImageBuildEvent) => void): StepReporter {
+function stepReporter(onEvent: (event: ImageBuildEvent) => void) {
   const startedAt = new Map<string, number>();
   const done = new Set<string>();
   const nameByVertex = new Map<string, string>();
@@ -73,7 +62,7 @@ function stepReporter(onEvent: (event: ImageBuildEvent) => void): StepReporter {
   };
 
   return {
-    buildkit(trace) {
+    buildkit(trace: string): void {
       const { vertices, logs } = readBuildkitStatus(trace);
       for (const { digest, name, cached, startedMs, completedMs, error } of vertices) {
         nameByVertex.set(digest, name);
@@ -91,7 +80,7 @@ function stepReporter(onEvent: (event: ImageBuildEvent) => void): StepReporter {
       for (const { vertex, text } of logs) keep(nameByVertex.get(vertex) ?? "", text);
     },
 
-    classic(text) {
+    classic(text: string): void {
       const [, next] = /^Step \d+\/\d+ : (.*)/.exec(text) ?? [];
       if (next !== undefined) {
         endStep();
@@ -102,23 +91,19 @@ function stepReporter(onEvent: (event: ImageBuildEvent) => void): StepReporter {
       else if (!/^\n$|^ --->|^Removing intermediate|^Successfully/.test(text)) keep(step, text);
     },
 
-    end() {
+    end(): void {
       if (startedAt.size === 0) endStep();
     },
 
-    failed(failure) {
+    /** Returns the build step that failed with the given error, and the end of that step's output. */
+    failed(failure: string) {
       // When a step fails, BuildKit cancels the steps that run in parallel. These steps have errors too, so
       // find the step whose error is the build's failure.
       const [first] = errorByStep.keys();
       const [cause] = [...errorByStep].find(([, error]) => failure.includes(error)) ?? [first ?? step];
       const lines = sanitizeLines(outputByStep.get(cause) ?? "").split("\n");
-      return {
-        step: cause,
-        lastOutput: lines
-          .map((line) => line.trimEnd())
-          .filter(Boolean)
-          .slice(-15),
-      };
+      const lastOutput = lines.map((line) => line.trimEnd()).filter(Boolean);
+      return { step: cause, lastOutput: lastOutput.slice(-15) };
     },
   };
 }
@@ -140,11 +125,7 @@ async function* linesOf(stream: AsyncIterable<Uint8Array | string>): AsyncGenera
 }
 
 function* parsed(line: string): Generator<Line> {
-  if (line.trim() === "") return;
-  try {
-    const message: unknown = JSON.parse(line);
-    if (typeof message === "object" && message !== null) yield message;
-  } catch {
-    // Ignore a line that is no message of the builder: it must not fail the build.
-  }
+  // Ignore a line that is no message of the builder: it must not fail the build.
+  const message = parseJsonOrNull(line);
+  if (typeof message === "object" && message !== null) yield message;
 }

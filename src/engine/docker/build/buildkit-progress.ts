@@ -23,46 +23,38 @@ export function readBuildkitStatus(base64: string): BuildkitStatus {
   const logs: { vertex: string; text: string }[] = [];
   for (const { field, value } of fieldsOf(Buffer.from(base64, "base64"))) {
     if (typeof value === "number") continue;
-    if (field === 1) vertices.push(vertexIn(value));
-    if (field === 3) logs.push(logIn(value));
+    const { number, text, time } = messageIn(value);
+    if (field === 1)
+      vertices.push({
+        digest: text(1),
+        name: text(3),
+        cached: number(4) !== 0,
+        startedMs: time(5),
+        completedMs: time(6),
+        error: text(7),
+      });
+    if (field === 3) logs.push({ vertex: text(1), text: text(4) });
   }
   return { vertices, logs };
 }
 
-function vertexIn(bytes: Buffer): BuildkitVertex {
-  const found = { digest: "", name: "", cached: false, error: "" };
-  let startedMs: number | null = null;
-  let completedMs: number | null = null;
-  for (const { field, value } of fieldsOf(bytes)) {
-    if (field === 4 && typeof value === "number") found.cached = value !== 0;
-    if (typeof value === "number") continue;
-    if (field === 1) found.digest = value.toString();
-    if (field === 3) found.name = value.toString();
-    if (field === 5) startedMs = timestampIn(value);
-    if (field === 6) completedMs = timestampIn(value);
-    if (field === 7) found.error = value.toString();
-  }
-  return { ...found, startedMs, completedMs };
-}
-
-function logIn(bytes: Buffer): { vertex: string; text: string } {
-  const log = { vertex: "", text: "" };
-  for (const { field, value } of fieldsOf(bytes)) {
-    if (typeof value === "number") continue;
-    if (field === 1) log.vertex = value.toString();
-    if (field === 4) log.text = value.toString();
-  }
-  return log;
-}
-
-function timestampIn(bytes: Buffer): number {
-  let ms = 0;
-  for (const { field, value } of fieldsOf(bytes)) {
-    if (typeof value !== "number") continue;
-    if (field === 1) ms += value * 1000;
-    if (field === 2) ms += value / 1e6;
-  }
-  return ms;
+/** Reads a protobuf message. If a field occurs more than once, its last value counts. */
+function messageIn(bytes: Buffer) {
+  const numbers = new Map<number, number>();
+  const texts = new Map<number, Buffer>();
+  for (const { field, value } of fieldsOf(bytes))
+    if (typeof value === "number") numbers.set(field, value);
+    else texts.set(field, value);
+  return {
+    number: (field: number): number => numbers.get(field) ?? 0,
+    text: (field: number): string => texts.get(field)?.toString() ?? "",
+    time(field: number): number | null {
+      const timestamp = texts.get(field);
+      if (!timestamp) return null;
+      const part = messageIn(timestamp).number;
+      return part(1) * 1000 + part(2) / 1e6;
+    },
+  };
 }
 
 /**

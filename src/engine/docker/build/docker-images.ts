@@ -1,43 +1,47 @@
 import { Readable } from "node:stream";
-import type Docker from "dockerode";
 import { isError, SwarmError } from "../../../errors/errors.ts";
-import type { ImageFacts, Images } from "../../images.ts";
-import type { DockerContainersDeps } from "../docker-containers.ts";
-import { abortSignalOption } from "../dockerode-client.ts";
+import { engineFailed } from "../../engine-failed.ts";
+import type { Images } from "../../images.ts";
+import type { EngineConnection } from "../call-engine.ts";
+import { labelFilter, labelInstructions } from "../label-filter.ts";
 import { refuseInvalidImage } from "../require-safe-names.ts";
-import { engineErrorMessage, translateEngineFailure } from "../translate-failure.ts";
+import {
+  engineErrorMessage,
+  httpStatusOf,
+  nullIfStatus,
+  translateEngineFailure,
+} from "../translate-failure.ts";
 import { readBuildStream } from "./build-stream.ts";
+import { requireSuccess } from "./require-success.ts";
 import { splitImageTag } from "./split-tag.ts";
 
 /** The time limit of an image pull in milliseconds, long enough for gigabytes over a slow connection. */
 const pullMs = 3_600_000;
 
 /** Creates the operations on the images of a Docker-compatible engine. */
-export function dockerImages({ docker, endpoint, call }: DockerContainersDeps): Images {
-  const find = (reference: string, signal?: AbortSignal): Promise<ImageFacts | null> =>
+export function dockerImages(connection: EngineConnection): Images {
+  const { docker, call } = connection;
+  const find: Images["find"] = (reference, signal) =>
     call({ operation: `look for the image ${reference}`, signal }, async () => {
-      try {
-        const { Id, RepoTags, Config, Created, Size } = await docker.getImage(reference).inspect();
-        return {
-          id: Id,
-          tags: RepoTags ?? [],
-          labels: Config?.Labels ?? {},
-          createdAt: new Date(Created),
-          sizeBytes: Size,
-        };
-      } catch (error) {
-        if ((error as { statusCode?: number }).statusCode === 404) return null;
-        throw error;
-      }
+      const found = await docker.getImage(reference).inspect().catch(nullIfStatus(404));
+      return (
+        found && {
+          id: found.Id,
+          tags: found.RepoTags ?? [],
+          labels: found.Config?.Labels ?? {},
+          createdAt: new Date(found.Created),
+          sizeBytes: found.Size,
+        }
+      );
     });
 
   return {
     find,
+    build: (spec, onEvent, signal) => buildImage(connection, spec, onEvent, signal),
 
     async list(labels, signal) {
-      const filters = { label: Object.entries(labels).map(([name, value]) => `${name}=${value}`) };
       const found = await call({ operation: "list images", signal }, (ending) =>
-        docker.listImages({ filters: JSON.stringify(filters), ...abortSignalOption(ending) }),
+        docker.listImages({ filters: labelFilter(labels), ...ending }),
       );
       return found.map(({ Id, RepoTags, Labels, Created, Size }) => ({
         id: Id,
@@ -49,151 +53,128 @@ export function dockerImages({ docker, endpoint, call }: DockerContainersDeps): 
     },
 
     async import(archive, { tag, labels }, signal) {
+      const operation = "import an image";
       const [repo, name] = splitImageTag(tag);
-      const changes = Object.entries(labels).map(
-        ([label, value]) => `LABEL "${label}"=${JSON.stringify(value)}`,
-      );
-      const answer = upload(docker, {
+      const answer = upload(connection, {
         path: "/images/create?",
-        options: { fromSrc: "-", repo, tag: name, changes },
+        options: { fromSrc: "-", repo, tag: name, changes: labelInstructions(labels) },
         body: archive,
-        operation: "import an image",
+        operation,
         signal,
       });
-      const text = await textOf(answer);
-      const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
-      if (problem) throw new SwarmError("ENGINE_FAILED", { operation: "import an image", reason: problem });
+      await requireSuccess(answer, operation);
       const made = await find(tag, signal);
-      if (!made)
-        throw new SwarmError("ENGINE_FAILED", {
-          operation: "import an image",
-          reason: "the engine does not have the image after the import",
-        });
-      return made.id;
-    },
-
-    async build({ context, tags, labels, args, builder, network, fresh }, onEvent, signal) {
-      tags.forEach(refuseInvalidImage);
-      const [image = "an image"] = tags;
-      const answer = upload(docker, {
-        path: "/build?",
-        options: {
-          // Request version 2 without a session, so that BuildKit takes the build context as a plain tar
-          // stream.
-          ...(builder === "buildkit" && { version: "2" }),
-          t: tags,
-          labels,
-          buildargs: args,
-          dockerfile: "Dockerfile",
-          rm: true,
-          ...(fresh && { nocache: true }),
-          forcerm: true,
-          ...(!network && { networkmode: "none" }),
-        },
-        body: context,
-        operation: `build ${image}`,
-        signal,
-      });
-      try {
-        return await readBuildStream(answer, image, onEvent);
-      } catch (error) {
-        // The classic builder answers HTTP 400 to an invalid Dockerfile, before it builds anything.
-        const refusal = isError(error, "ENGINE_FAILED") ? (error.cause as { statusCode?: number }) : null;
-        if (refusal?.statusCode !== 400) throw error;
-        throw new SwarmError(
-          "IMAGE_BUILD_FAILED",
-          { image, step: "", reason: engineErrorMessage(refusal) },
-          error,
-        );
-      }
+      if (made) return made.id;
+      throw engineFailed(operation, "the engine does not have the image after the import");
     },
 
     async pull(reference, signal) {
       refuseInvalidImage(reference);
-      const text = await call(
+      const operation = `pull ${reference}`;
+      await call(
         {
-          operation: `pull ${reference}`,
+          operation,
           missing: () =>
             new SwarmError("IMAGE_NOT_FOUND", { image: reference, reason: "no registry has the image" }),
-          ...{ signal, limitMs: pullMs },
+          signal,
+          limitMs: pullMs,
         },
-        async (ending) => textOf(await docker.pull(reference, abortSignalOption(ending))),
+        async (ending) => requireSuccess(await docker.pull(reference, { ...ending }), operation),
       );
-      const problem = /"error":\s*"([^"]*)"/.exec(text)?.[1];
-      if (problem) throw new SwarmError("ENGINE_FAILED", { operation: `pull ${reference}`, reason: problem });
     },
 
     async tag(reference, tag, signal) {
       const [repo, name] = splitImageTag(tag);
       await call({ operation: `tag ${reference}`, signal }, (ending) =>
-        docker.getImage(reference).tag({ repo, tag: name, ...abortSignalOption(ending) }),
+        docker.getImage(reference).tag({ repo, tag: name, ...ending }),
       );
     },
 
-    async remove(reference, signal) {
-      return call({ operation: `remove the image ${reference}`, signal }, async (ending) => {
+    remove: (reference, signal) =>
+      call({ operation: `remove the image ${reference}`, signal }, async (ending) => {
         try {
-          await docker.getImage(reference).remove({ force: false, ...abortSignalOption(ending) });
+          await docker.getImage(reference).remove({ force: false, ...ending });
         } catch (error) {
-          const { statusCode } = error as { statusCode?: number };
-          if (statusCode === 409) return false;
-          if (statusCode !== 404) throw error;
+          const status = httpStatusOf(error);
+          if (status === 409) return false;
+          if (status !== 404) throw error;
         }
         return true;
-      });
-    },
+      }),
   };
+}
 
-  /**
-   * Sends a POST request with a body to the engine, and yields the response in chunks. Avoids dockerode's
-   * own methods, because they open a BuildKit session, which sometimes fails.
-   */
-  async function* upload(
-    { modem }: Docker,
-    {
-      path,
-      options,
-      body,
-      operation,
-      signal,
-    }: {
-      readonly path: string;
-      readonly options: object;
-      readonly body: AsyncIterable<Uint8Array>;
-      readonly operation: string;
-      readonly signal?: AbortSignal | undefined;
+async function buildImage(
+  connection: EngineConnection,
+  ...[{ context, tags, labels, args, builder, network, fresh }, onEvent, signal]: Parameters<Images["build"]>
+): Promise<string> {
+  tags.forEach(refuseInvalidImage);
+  const [image = "an image"] = tags;
+  const answer = upload(connection, {
+    path: "/build?",
+    options: {
+      // Request version 2 without a session, so that BuildKit takes the build context as a plain tar stream.
+      ...(builder === "buildkit" && { version: "2" }),
+      t: tags,
+      labels,
+      buildargs: args,
+      dockerfile: "Dockerfile",
+      rm: true,
+      ...(fresh && { nocache: true }),
+      forcerm: true,
+      ...(!network && { networkmode: "none" }),
     },
-  ): AsyncGenerator<Uint8Array> {
-    const file = Readable.from(body, { objectMode: false });
-    const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
-    // If reading the body fails, the request ends too. Report the body's error, which is the cause.
-    const translated = (error: unknown): unknown =>
-      file.errored ?? translateEngineFailure(endpoint, { operation, signal }, error);
-    modem.dial(
-      {
-        path,
-        method: "POST",
-        file,
-        options,
-        isStream: true,
-        statusCodes: { 200: true, 404: "no such image", 500: "server error" },
-        ...abortSignalOption(signal),
-      },
-      (error: unknown, stream: unknown) =>
-        error ? reject(error) : resolve(stream as AsyncIterable<Uint8Array>),
-    );
-    try {
-      yield* await promise;
-    } catch (error) {
-      throw translated(error);
-    } finally {
-      file.destroy();
-    }
+    body: context,
+    operation: `build ${image}`,
+    signal,
+  });
+  try {
+    return await readBuildStream(answer, image, onEvent);
+  } catch (error) {
+    // The classic builder answers HTTP 400 to an invalid Dockerfile, before it builds anything.
+    if (!isError(error, "ENGINE_FAILED") || !error.cause || httpStatusOf(error.cause) !== 400) throw error;
+    const reason = engineErrorMessage(error.cause);
+    throw new SwarmError("IMAGE_BUILD_FAILED", { image, step: "", reason }, error);
   }
 }
 
-async function textOf(stream: AsyncIterable<Uint8Array | string> | NodeJS.ReadableStream): Promise<string> {
-  let text = "";
-  for await (const bytes of stream) text = (text + String(bytes)).slice(-1_000_000);
-  return text;
+interface Upload {
+  readonly path: string;
+  readonly options: object;
+  readonly body: AsyncIterable<Uint8Array>;
+  readonly operation: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends a POST request with a body to the engine, and yields the response in chunks. Avoids dockerode's own
+ * methods, because they open a BuildKit session, which sometimes fails.
+ */
+async function* upload(
+  { docker, endpoint }: EngineConnection,
+  { path, options, body, operation, signal }: Upload,
+): AsyncGenerator<Uint8Array> {
+  const file = Readable.from(body, { objectMode: false });
+  const { promise, resolve, reject } = Promise.withResolvers<AsyncIterable<Uint8Array>>();
+  docker.modem.dial(
+    {
+      path,
+      method: "POST",
+      file,
+      options,
+      isStream: true,
+      statusCodes: { 200: true, 404: "no such image", 500: "server error" },
+      ...(signal && { abortSignal: signal }),
+    },
+    (error: unknown, stream: unknown) =>
+      error ? reject(error) : resolve(stream as AsyncIterable<Uint8Array>),
+  );
+  try {
+    yield* await promise;
+  } catch (error) {
+    // If reading the body fails, the request ends too. Report the body's error, which is the cause.
+    throw file.errored ?? translateEngineFailure(endpoint, { operation, signal }, error);
+  } finally {
+    file.destroy();
+  }
 }

@@ -1,17 +1,19 @@
 import type { ContainerExecution, ExecSpec } from "../../containers.ts";
+import type { EngineConnection } from "../call-engine.ts";
 import { demultiplex } from "./demultiplex.ts";
-import { type StartExecDeps, startExec } from "./start-exec.ts";
+import { startExec } from "./start-exec.ts";
 
 /**
  * Starts a program in a running container. One connection to the engine carries both the program's input and
  * its output.
  */
 export async function openContainerExecution(
-  deps: StartExecDeps,
-  { id, spec }: { readonly id: string; readonly spec: ExecSpec },
+  connection: EngineConnection,
+  id: string,
+  spec: ExecSpec,
   signal?: AbortSignal,
 ): Promise<ContainerExecution> {
-  const started = await startExec(deps, { id, spec, terminal: false }, signal);
+  const started = await startExec(connection, id, spec, signal);
   const { exec, socket, command } = started;
   return {
     id: exec.id,

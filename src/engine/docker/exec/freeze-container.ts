@@ -1,29 +1,23 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
-import { SwarmError } from "../../../errors/errors.ts";
-import type { ContainerPauseLock } from "../../../machine/pause-lock.ts";
-import { abortSignalOption } from "../dockerode-client.ts";
+import { pollUntilAnswer } from "../../../machine/poll-until.ts";
+import { engineFailed } from "../../engine-failed.ts";
+import type { AbortOption, EngineConnection } from "../call-engine.ts";
 
 const patienceMs = 15_000;
-
-export interface FreezeContainerDeps {
-  readonly docker: Docker;
-  readonly gate: ContainerPauseLock;
-}
 
 /**
  * Waits until no program is starting in the given container, then runs an operation that freezes the
  * container.
  */
 export async function freezeWhenNoProgramStarts<Result>(
-  { docker, gate }: FreezeContainerDeps,
+  { docker, gate }: EngineConnection,
   id: string,
   freeze: (container: Docker.Container) => Promise<Result>,
-  signal?: AbortSignal,
+  ending: AbortOption,
 ): Promise<Result> {
-  const { Id } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
-  await using _alone = await gate.lockForPause(Id, signal);
-  await noProgramStarting(docker, Id, signal);
+  const { Id } = await docker.getContainer(id).inspect(ending);
+  await using _alone = await gate.lockForPause(Id, ending.abortSignal);
+  await noProgramStarting(docker, Id, ending);
   return await freeze(docker.getContainer(Id));
 }
 
@@ -34,13 +28,13 @@ export async function freezeWhenNoProgramStarts<Result>(
  * The pause lock alone is not enough: another user's processes do not take the lock, and a killed process
  * releases the lock although its program is still starting.
  */
-async function noProgramStarting(docker: Docker, id: string, signal?: AbortSignal): Promise<void> {
-  for (const end = performance.now() + patienceMs; ; await delay(10, undefined, { signal })) {
-    const { ExecIDs } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
+async function noProgramStarting(docker: Docker, id: string, ending: AbortOption): Promise<void> {
+  const areNoneStarting = async (): Promise<true | undefined> => {
+    const { ExecIDs } = await docker.getContainer(id).inspect(ending);
     const programs = (ExecIDs ?? []).map((exec) =>
       docker
         .getExec(exec)
-        .inspect({ ...abortSignalOption(signal) })
+        .inspect(ending)
         // Ignore the error: the program has ended meanwhile.
         .catch(() => null),
     );
@@ -48,11 +42,12 @@ async function noProgramStarting(docker: Docker, id: string, signal?: AbortSigna
     const isAnyStarting = (await Promise.all(programs)).some(
       (program) => program?.Running === true && program.Pid === 0,
     );
-    if (!isAnyStarting) return;
-    if (performance.now() > end)
-      throw new SwarmError("ENGINE_FAILED", {
-        operation: `pause the container ${id}`,
-        reason: `a program has been starting in the container for ${patienceMs / 1000} s, and a pause during a start would deadlock the container`,
-      });
-  }
+    return isAnyStarting ? undefined : true;
+  };
+  const waiting = { waitMs: patienceMs, everyMs: 10 };
+  if (!(await pollUntilAnswer(areNoneStarting, waiting, ending.abortSignal)))
+    throw engineFailed(
+      `pause the container ${id}`,
+      `a program has been starting in the container for ${patienceMs / 1000} s, and a pause during a start would deadlock the container`,
+    );
 }

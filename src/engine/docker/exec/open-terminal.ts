@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type Docker from "dockerode";
 import type { TerminalSession, TerminalSize, TerminalSpec } from "../../containers.ts";
-import { abortSignalOption } from "../dockerode-client.ts";
-import { type StartExecDeps, type StartedExec, startExec } from "./start-exec.ts";
+import type { EngineConnection } from "../call-engine.ts";
+import { httpStatusOf } from "../translate-failure.ts";
+import { startExec } from "./start-exec.ts";
 
 /**
  * The maximum number of attempts to resize a terminal. The first attempts can fail, because the engine
@@ -15,12 +17,12 @@ const outputGraceMs = 300;
 
 /** Starts a program with its own terminal (TTY) in a running container. */
 export async function openTerminal(
-  deps: StartExecDeps,
-  { id, spec }: { readonly id: string; readonly spec: TerminalSpec },
+  connection: EngineConnection,
+  id: string,
+  { columns, rows, ...spec }: TerminalSpec,
   signal?: AbortSignal,
 ): Promise<TerminalSession> {
-  const { columns, rows, ...exec } = spec;
-  const started = await startExec(deps, { id, spec: { ...exec, input: true }, terminal: true }, signal);
+  const started = await startExec(connection, id, { ...spec, input: true, terminal: true }, signal);
   let wanted: TerminalSize = { columns, rows };
 
   /**
@@ -31,7 +33,7 @@ export async function openTerminal(
     wanted = size;
     for (let tries = 0; tries < resizes && !started.socket.destroyed && wanted === size; tries += 1) {
       const isDone = await started.exec
-        .resize({ w: size.columns, h: size.rows, ...abortSignalOption(signal) })
+        .resize({ w: size.columns, h: size.rows, ...(signal && { abortSignal: signal }) })
         .then(
           () => true,
           () => false,
@@ -50,7 +52,7 @@ export async function openTerminal(
         const { socket } = started;
         const reading = new AbortController();
         let hasEnded = false;
-        void endOf(deps, { id, started }, reading.signal).then((isOver) => {
+        void endOf(connection.docker.getContainer(id), started.exec, reading.signal).then((isOver) => {
           if (!isOver) return;
           hasEnded = true;
           socket.destroy();
@@ -74,11 +76,7 @@ export async function openTerminal(
  * Resolves with true when the program or its container has ended, or with false when the caller stops
  * reading. Polls the engine, because some runtimes leave the connection open after the container has ended.
  */
-async function endOf(
-  { docker }: Pick<StartExecDeps, "docker">,
-  { id, started }: { readonly id: string; readonly started: StartedExec },
-  reading: AbortSignal,
-): Promise<boolean> {
+async function endOf(container: Docker.Container, exec: Docker.Exec, reading: AbortSignal): Promise<boolean> {
   const wait = (ms: number): Promise<unknown> => delay(ms, null, { signal: reading }).catch(() => null);
   for (;;) {
     await wait(lookEveryMs);
@@ -90,13 +88,13 @@ async function endOf(
 
   async function isRunning(): Promise<boolean> {
     try {
-      const { Running } = await started.exec.inspect({ ...abortSignalOption(reading) });
-      const { State } = await docker.getContainer(id).inspect({ ...abortSignalOption(reading) });
+      const { Running } = await exec.inspect({ abortSignal: reading });
+      const { State } = await container.inspect({ abortSignal: reading });
       return Running && State.Running;
     } catch (error) {
       // HTTP 404 means that the program or the container is gone. At other errors, assume that the program
       // runs: if the engine is gone, the connection itself fails.
-      return (error as { statusCode?: number }).statusCode !== 404;
+      return httpStatusOf(error) !== 404;
     }
   }
 }

@@ -2,10 +2,11 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import { isError, SwarmError } from "../../../errors/errors.ts";
-import type { ContainerPauseLock } from "../../../machine/pause-lock.ts";
+import { pollUntilAnswer } from "../../../machine/poll-until.ts";
+import { waitUntilDrained } from "../../../wire/wait-until-drained.ts";
 import type { ExecExit, ExecSpec } from "../../containers.ts";
-import type { EngineCaller } from "../call-engine.ts";
-import { abortSignalOption } from "../dockerode-client.ts";
+import type { AbortOption, EngineConnection } from "../call-engine.ts";
+import { assignments } from "../label-filter.ts";
 import { translateEngineFailure } from "../translate-failure.ts";
 
 const settleMs = 10_000;
@@ -14,13 +15,6 @@ const dyingMs = 1_000;
 /** The minimum and maximum interval in milliseconds between two checks whether a program has started. */
 const shortestMs = 10;
 const maxMs = 200;
-
-export interface StartExecDeps {
-  readonly docker: Docker;
-  readonly endpoint: string;
-  readonly call: EngineCaller;
-  readonly gate: ContainerPauseLock;
-}
 
 /**
  * A program that swarm started in a running container, with the connection that carries the program's input
@@ -43,13 +37,16 @@ export interface StartedExec extends AsyncDisposable {
  * without Docker's stdout and stderr frames.
  */
 export async function startExec(
-  { docker, endpoint, call, gate }: StartExecDeps,
-  { id, spec, terminal }: { readonly id: string; readonly spec: ExecSpec; readonly terminal: boolean },
+  { docker, endpoint, call, gate }: EngineConnection,
+  id: string,
+  { terminal = false, ...spec }: ExecSpec & { readonly terminal?: boolean },
   signal?: AbortSignal,
 ): Promise<StartedExec> {
   const command = spec.command.join(" ").slice(0, 200);
   const meaning = {
-    ...{ operation: `run ${command}`, signal, container: id },
+    operation: `run ${command}`,
+    signal,
+    container: id,
     missing: () => new SwarmError("CONTAINER_GONE", { id }),
     conflicting: (reason: string) =>
       new SwarmError("CONTAINER_NOT_RUNNING", {
@@ -66,22 +63,22 @@ export async function startExec(
       Tty: terminal,
       ...(spec.workdir !== undefined && { WorkingDir: spec.workdir }),
       ...(spec.user !== undefined && { User: spec.user }),
-      Env: Object.entries(spec.env ?? {}).map(([name, value]) => `${name}=${value}`),
-      ...abortSignalOption(ending),
+      Env: assignments(spec.env ?? {}),
+      ...ending,
     }),
   );
-  const { ContainerID } = await call(meaning, (ending) => exec.inspect({ ...abortSignalOption(ending) }));
+  const { ContainerID } = await call(meaning, (ending) => exec.inspect(ending));
   const starting = { ...meaning, operation: `start ${command}` };
   await using undo = new AsyncDisposableStack();
   undo.use(await gate.lockForStart(ContainerID, signal));
   // The container may have ended since the previous call; the engine then fails this call.
   const socket: Duplex = await call(starting, (ending) =>
-    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...abortSignalOption(ending) }),
+    exec.start({ hijack: true, stdin: spec.input, Tty: terminal, ...ending }),
   );
   const passed = undo.move();
   // The engine answers before the program has started. Hold the gate until the program has started, even if
   // the caller aborts meanwhile.
-  void call({ ...starting, signal: undefined }, (ending) => hasBegun({ exec, socket }, ending))
+  void call({ ...starting, signal: undefined }, (ending) => hasBegun(exec, socket, ending))
     .catch((error: unknown) => {
       if (isError(error, "CONTAINER_STUCK")) socket.destroy(error);
     })
@@ -93,17 +90,20 @@ export async function startExec(
   signal?.addEventListener("abort", abort, { once: true });
 
   return {
-    ...{ exec, socket, command },
+    exec,
+    socket,
+    command,
 
     async write(bytes) {
       if (socket.destroyed || !socket.writable) return;
-      if (!socket.write(bytes)) await drainedOrClosed(socket);
+      // A caller notices a closed socket when it reads the program's output or exit code.
+      if (!socket.write(bytes)) await waitUntilDrained(socket);
     },
 
     translated: (error) =>
       translateEngineFailure(endpoint, { operation: `read the output of ${command}`, signal }, error),
 
-    exit: () => exitOf({ docker, exec, id }, signal),
+    exit: () => exitOf(docker.getContainer(id), exec, signal),
 
     async [Symbol.asyncDispose]() {
       signal?.removeEventListener("abort", abort);
@@ -116,29 +116,12 @@ export async function startExec(
  * Resolves when the engine reports the program's process ID or exit code, or when the connection closes
  * before the program starts.
  */
-async function hasBegun(
-  { exec, socket }: { readonly exec: Docker.Exec; readonly socket: Duplex },
-  signal: AbortSignal,
-): Promise<void> {
+async function hasBegun(exec: Docker.Exec, socket: Duplex, ending: AbortOption): Promise<void> {
   for (let waitMs = shortestMs; ; waitMs = Math.min(maxMs, 2 * waitMs)) {
-    const { Running, Pid, ExitCode } = await exec.inspect({ ...abortSignalOption(signal) });
+    const { Running, Pid, ExitCode } = await exec.inspect(ending);
     if (Pid !== 0 || ExitCode !== null || (!Running && socket.destroyed)) return;
-    await delay(waitMs, undefined, { signal });
+    await delay(waitMs, undefined, { signal: ending.abortSignal });
   }
-}
-
-/**
- * Resolves when the socket can accept more bytes, or when it closes. A caller notices a closed socket when
- * it reads the program's output or exit code.
- */
-function drainedOrClosed(socket: Duplex): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const goOn = (): void => {
-    socket.off("drain", goOn).off("close", goOn);
-    resolve();
-  };
-  socket.on("drain", goOn).on("close", goOn);
-  return promise;
 }
 
 /**
@@ -146,20 +129,23 @@ function drainedOrClosed(socket: Duplex): Promise<void> {
  * stream. If the container has ended, the engine may never set the exit code.
  */
 async function exitOf(
-  { docker, exec, id }: { docker: Docker; exec: Docker.Exec; id: string },
+  container: Docker.Container,
+  exec: Docker.Exec,
   signal?: AbortSignal,
 ): Promise<ExecExit> {
+  const ending = { ...(signal && { abortSignal: signal }) };
   try {
-    for (const end = performance.now() + settleMs; ; await delay(10)) {
-      const { Running, ExitCode } = await exec.inspect({ ...abortSignalOption(signal) });
-      if (!Running) {
-        const state = await stateAfter({ docker, id, exitCode: ExitCode ?? 0 }, signal);
-        if (state !== null) return { kind: "lost", reason: `the container is ${state}` };
-        return { kind: "exited", code: ExitCode ?? 0 };
-      }
-      if (performance.now() > end)
-        return { kind: "lost", reason: "the program's streams are closed, but the program still runs" };
-    }
+    const code = await pollUntilAnswer(
+      async () => {
+        const { Running, ExitCode } = await exec.inspect(ending);
+        return Running ? undefined : (ExitCode ?? 0);
+      },
+      { waitMs: settleMs, everyMs: 10 },
+    );
+    if (code === undefined)
+      return { kind: "lost", reason: "the program's streams are closed, but the program still runs" };
+    const state = await stateAfter(container, code, ending);
+    return state === null ? { kind: "exited", code } : { kind: "lost", reason: `the container is ${state}` };
   } catch (error) {
     signal?.throwIfAborted();
     return { kind: "lost", reason: (error as Error).message.trim().slice(0, 200) };
@@ -172,12 +158,16 @@ async function exitOf(
  * container's end.
  */
 async function stateAfter(
-  { docker, id, exitCode }: { docker: Docker; id: string; exitCode: number },
-  signal?: AbortSignal,
+  container: Docker.Container,
+  exitCode: number,
+  ending: Partial<AbortOption>,
 ): Promise<string | null> {
-  for (const end = performance.now() + dyingMs; ; await delay(20)) {
-    const { State } = await docker.getContainer(id).inspect({ ...abortSignalOption(signal) });
-    if (!State.Running) return State.Status;
-    if (exitCode !== killed || performance.now() > end) return null;
-  }
+  const state = await pollUntilAnswer(
+    async () => {
+      const { State } = await container.inspect(ending);
+      return State.Running ? undefined : State.Status;
+    },
+    { waitMs: exitCode === killed ? dyingMs : 0, everyMs: 20 },
+  );
+  return state ?? null;
 }

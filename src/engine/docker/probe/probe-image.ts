@@ -1,19 +1,10 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readFile, realpath, stat } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
+import { hash } from "node:crypto";
+import { readFile, realpath } from "node:fs/promises";
+import { Readable } from "node:stream";
 import type Docker from "dockerode";
-import { pack } from "tar-stream";
-import { SwarmError } from "../../../errors/errors.ts";
-
-/**
- * A file of the probe image, in which swarm tests a container runtime: this machine's Node, a library that
- * Node loads, or the adapter.
- */
-interface ProbeFile {
-  readonly from: string;
-  readonly to: string;
-}
+import { type EntryToPack, packFiles } from "../../../archive/pack-files.ts";
+import { engineFailed } from "../../engine-failed.ts";
+import { requireSuccess } from "../build/require-success.ts";
 
 const repository = "aimi-sandbox";
 
@@ -31,53 +22,59 @@ export async function ensureProbeImage(
   const present = await docker
     .getImage(image)
     .inspect()
-    .then(
-      () => true,
-      () => false,
-    );
+    .catch(() => null);
   if (!present) await importImage(docker, tag, await probeFiles(adapter), signal);
   return image;
 }
 
 async function fingerprint(adapter: string): Promise<string> {
-  return createHash("sha256")
-    .update(process.version)
-    .update(process.arch)
-    .update(await readFile(adapter))
-    .digest("hex")
-    .slice(0, 12);
+  const runtime = Buffer.from(process.version + process.arch);
+  return hash("sha256", Buffer.concat([runtime, await readFile(adapter)])).slice(0, 12);
 }
 
-async function probeFiles(adapter: string): Promise<ProbeFile[]> {
-  const node = await realpath(process.execPath);
+/**
+ * Returns the files of the probe image, in which swarm tests a container runtime: this machine's Node, the
+ * libraries that Node loads, and the adapter.
+ */
+async function probeFiles(adapter: string): Promise<EntryToPack[]> {
+  const owner = { uid: 0, gid: 0 };
+  const file = async (path: string, source: string): Promise<EntryToPack> => ({
+    ...owner,
+    kind: "file",
+    path,
+    mode: 0o755,
+    from: await realpath(source),
+  });
+  const libraries = await librariesOf(process.execPath);
   return [
-    { from: node, to: "opt/aimi/node" },
-    { from: adapter, to: "opt/aimi/adapter.mjs" },
-    ...(await librariesOf(node)),
+    { ...owner, kind: "folder", path: "tmp", mode: 0o1777 },
+    await file("opt/aimi/node", process.execPath),
+    await file("opt/aimi/adapter.mjs", adapter),
+    ...(await Promise.all(libraries.map((path) => file(path.slice(1), path)))),
   ];
 }
 
 /** Finds the shared libraries that the dynamic loader would load for the given program. */
-async function librariesOf(program: string): Promise<ProbeFile[]> {
+async function librariesOf(program: string): Promise<string[]> {
   // Load `execa` here because it is slow to load, and most runs find the image and do not need it.
   const { execa } = await import("execa");
   const { stdout, failed } = await execa("ldd", [program], { reject: false });
   if (process.platform !== "linux" || failed) {
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: "check how strongly each runtime isolates containers",
-      reason: "swarm can build the image for this check only on Linux with glibc",
-    });
+    throw engineFailed(
+      "check how strongly each runtime isolates containers",
+      "swarm can build the image for this check only on Linux with glibc",
+    );
   }
-  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => ({ from: path, to: path.slice(1) }));
+  return [...stdout.matchAll(/(\/\S+) \(0x/g)].map(([, path = ""]) => path);
 }
 
 async function importImage(
   docker: Docker,
   tag: string,
-  files: readonly ProbeFile[],
+  files: readonly EntryToPack[],
   signal?: AbortSignal,
 ): Promise<void> {
-  const archive = pack();
+  const archive = Readable.from(packFiles(files), { objectMode: false });
   const options = {
     abortSignal: signal,
     fromSrc: "-",
@@ -85,32 +82,13 @@ async function importImage(
     tag,
     changes: ['LABEL "org.aimi.sandbox"="true" "org.aimi.role"="probe-image"'],
   };
-  const imported = docker.importImage(archive as unknown as NodeJS.ReadableStream, options);
-  // If the request or its body fails, end the other, because it would wait forever.
-  const giveUp = (error: unknown): never => {
-    archive.destroy(error as Error);
-    throw error;
-  };
-  const aborted = (): void => void archive.destroy(signal?.reason);
-  signal?.addEventListener("abort", aborted, { once: true });
-  const [stream] = await Promise.all([imported.catch(giveUp), fill(archive, files).catch(giveUp)]);
-  signal?.removeEventListener("abort", aborted);
-  // The engine answers a failed import with a successful HTTP status and an error message in the body.
-  let answer = "";
-  for await (const chunk of stream) answer += String(chunk);
-  const problem = /"error":\s*"([^"]*)"/.exec(answer)?.[1];
-  if (problem)
-    throw new SwarmError("ENGINE_FAILED", {
-      operation: "import the image that swarm uses to check the isolation",
-      reason: problem,
-    });
-}
-
-async function fill(archive: ReturnType<typeof pack>, files: readonly ProbeFile[]): Promise<void> {
-  archive.entry({ name: "tmp/", type: "directory", mode: 0o1777 });
-  for (const { from, to } of files) {
-    const { size } = await stat(from);
-    await pipeline(createReadStream(from), archive.entry({ name: to, size, mode: 0o755 }));
+  try {
+    const answer = await docker.importImage(archive, options);
+    await requireSuccess(answer, "import the image that swarm uses to check the isolation");
+  } catch (error) {
+    // If reading a file fails, the request ends too. Report the file's error, which is the cause.
+    throw archive.errored ?? error;
+  } finally {
+    archive.destroy();
   }
-  archive.finalize();
 }

@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type Docker from "dockerode";
-import { SwarmError } from "../../../errors/errors.ts";
 import { labels } from "../../engine.ts";
+import { engineFailed } from "../../engine-failed.ts";
 import { parseProbe } from "../../parse-probe.ts";
 import { baseImage } from "../../rules/base-image.ts";
 import type { Probe } from "../../rules/isolation.ts";
@@ -16,18 +16,14 @@ const maxAnswerBytes = 256 * 1024;
 const maxMs = 60_000;
 const removeMs = 15_000;
 
-export interface ProbeDeps {
-  /** The path of the bundled adapter, the program that runs inside containers and also contains the probe. */
-  readonly adapterFile: string;
-}
-
 /**
- * Runs the adapter's probe in a new container that has this runtime and is confined like an agent's
+ * Runs the probe of the bundled adapter, the program that runs inside containers, in a new container that has this runtime and is confined like an agent's
  * container. Returns the probe's findings.
  */
 export async function probeRuntime(
-  { adapterFile }: ProbeDeps,
-  { endpoint, runtime }: { endpoint: string; runtime: string },
+  adapterFile: string,
+  endpoint: string,
+  runtime: string,
   signal?: AbortSignal,
 ): Promise<Probe> {
   const docker = createDockerodeClient(endpoint);
@@ -41,10 +37,7 @@ export async function probeRuntime(
   } catch (error) {
     const operation = `run a container with the runtime ${runtime}`;
     if (limit.aborted && !signal?.aborted)
-      throw new SwarmError("ENGINE_FAILED", {
-        operation,
-        reason: `the probe took longer than ${maxMs / 1000} s`,
-      });
+      throw engineFailed(operation, `the probe took longer than ${maxMs / 1000} s`);
     throw translateEngineFailure(endpoint, { operation, signal }, error);
   }
 }
@@ -66,9 +59,7 @@ function oneAtATime(endpoint: string, make: () => Promise<string>): Promise<stri
  * In the base image, the probe can also test the agents' tools.
  */
 async function findProbingBase(docker: Docker, adapterFile: string): Promise<string | null> {
-  const adapter = createHash("sha256")
-    .update(await readFile(adapterFile))
-    .digest("hex");
+  const adapter = hash("sha256", await readFile(adapterFile));
   const base = await docker
     .getImage(baseImage)
     .inspect()
@@ -100,33 +91,26 @@ async function runOnce(docker: Docker, image: string, runtime: string, signal: A
   try {
     await container.start({ abortSignal: signal });
     const { StatusCode } = await container.wait({ abortSignal: signal });
-    const { stdout, stderr } = split(
-      (await container.logs({
-        stdout: true,
-        stderr: true,
-        follow: false,
-        abortSignal: signal,
-      })) as unknown as Buffer,
-    );
-    if (StatusCode !== 0)
-      throw new Error(stderr.trim().slice(0, 300) || `the isolation check exited with code ${StatusCode}`);
-    return stdout;
+    const options = { stdout: true, stderr: true, follow: false, abortSignal: signal } as const;
+    const texts = split((await container.logs(options)) as unknown as Buffer);
+    if (StatusCode === 0) return texts[1] ?? "";
+    throw new Error(texts[2]?.trim().slice(0, 300) || `the isolation check exited with code ${StatusCode}`);
   } finally {
     await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(removeMs) });
   }
 }
 
 /**
- * Splits Docker's multiplexed log output into stdout and stderr. Each frame has a stream type, three zero
+ * Splits Docker's multiplexed log output into stdout (1) and stderr (2). Each frame has a stream type, three zero
  * bytes, a length and the payload.
  */
-function split(frames: Buffer): { stdout: string; stderr: string } {
-  const texts = { 1: "", 2: "" } as Record<number, string>;
+function split(frames: Buffer): Record<number, string> {
+  const texts: Record<number, string> = {};
   for (let at = 0; at + 8 <= frames.length && at < maxAnswerBytes; ) {
     const end = at + 8 + frames.readUInt32BE(at + 4);
     const stream = frames[at] ?? 0;
     texts[stream] = (texts[stream] ?? "") + frames.toString("utf8", at + 8, end);
     at = end;
   }
-  return { stdout: texts[1] ?? "", stderr: texts[2] ?? "" };
+  return texts;
 }

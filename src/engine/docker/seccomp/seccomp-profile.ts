@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { chooseSystemCallFilter } from "../../rules/system-call-filter.ts";
 import { allowedSystemCalls } from "./allowed-system-calls.ts";
 import { parseEngineSystemCallFilter } from "./parse-engine-filter.ts";
@@ -40,12 +40,15 @@ const namespaceFlags = 0x7e020000;
 const notThere = 38;
 
 const allow = (names: readonly string[], ...args: readonly Argument[]): Rule => ({
-  ...{ names, action: "SCMP_ACT_ALLOW" },
+  names,
+  action: "SCMP_ACT_ALLOW",
   ...(args.length > 0 && { args }),
 });
 const equals = (value: number): Argument => ({ index: 0, value, op: "SCMP_CMP_EQ" });
 const answerNotThere = (name: string): Rule => ({
-  ...{ names: [name], action: "SCMP_ACT_ERRNO", errnoRet: notThere },
+  names: [name],
+  action: "SCMP_ACT_ERRNO",
+  errnoRet: notThere,
 });
 
 /**
@@ -59,8 +62,12 @@ export function seccompProfile({ programs32Bit = false }: SeccompProfileOptions 
     { ...allow(["arch_prctl", "modify_ldt"]), includes: { arches: ["amd64"] } },
     {
       ...allow([
-        ...["arm_fadvise64_64", "arm_sync_file_range", "breakpoint", "cacheflush"],
-        ...["set_tls", "sync_file_range2"],
+        "arm_fadvise64_64",
+        "arm_sync_file_range",
+        "breakpoint",
+        "cacheflush",
+        "set_tls",
+        "sync_file_range2",
       ]),
       includes: { arches: ["arm64"] },
     },
@@ -114,7 +121,7 @@ export function seccompOption(profile: string): string {
 }
 
 export function sha256OfProfile(profile: string): string {
-  return createHash("sha256").update(profile).digest("hex");
+  return hash("sha256", profile);
 }
 
 /**

@@ -1,13 +1,7 @@
 import { joinPath } from "../../../text/tree-path.ts";
 import { echoMarkedMessage } from "../dockerfile-text.ts";
-import {
-  createDependencyLayer,
-  type DependencyLayerFindings,
-  type DependencyLayerOptions,
-  emptyLayerMark,
-  renderAptInstall,
-} from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { type DependencyLayerOptions, emptyLayerMark, renderAptInstall } from "./dependency-layer.ts";
+import type { FolderLayerVerdict, LayerDetector, ManifestTree } from "./manifest-tree.ts";
 
 /** Shell lines that install Ruby and the compilers for the native parts of gems. */
 const prepare: readonly string[] = [
@@ -20,12 +14,7 @@ const wrongRubyExit = 18;
  * Finds the dependency layers of an image for folders with both a Gemfile and a Gemfile.lock. The
  * repository's root folder needs no Gemfile.lock.
  */
-export function findBundlerLayers(
-  tree: ManifestTree,
-  options: DependencyLayerOptions,
-): DependencyLayerFindings {
-  return findDependencyLayersByFolder(tree.foldersWith("Gemfile"), (folder) => judge(tree, folder, options));
-}
+export const bundlerLayers: LayerDetector = { manifests: ["Gemfile"], judge };
 
 function judge(
   tree: ManifestTree,
@@ -33,28 +22,24 @@ function judge(
   { ignoreScripts }: DependencyLayerOptions,
 ): FolderLayerVerdict {
   const path = joinPath(folder, "Gemfile");
-  const lock = joinPath(folder, "Gemfile.lock");
-  if (!tree.has(lock) && folder !== "") return null;
+  const hasLock = tree.has(joinPath(folder, "Gemfile.lock"));
+  if (!hasLock && folder !== "") return null;
   if (ignoreScripts)
     return { path, reason: "gems run their own code during installation, which --ignore-scripts forbids" };
-  const line = (tree.readText(path) ?? "").split("\n").findIndex(wantsSources);
+  const line = tree.text(path).split("\n").findIndex(wantsSources);
   if (line >= 0) return { path, reason: `line ${line + 1} needs files that the image does not contain yet` };
 
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "bundler",
-      folder,
-      files: [
-        path,
-        ...[lock, joinPath(folder, ".ruby-version"), joinPath(folder, ".tool-versions")].filter(tree.has),
-      ].sort(),
+      files: [path, ...tree.present(folder, "Gemfile.lock", ".ruby-version", ".tool-versions")],
       prepare,
       install: [
         'bundle config set --global path "$HOME/.local/share/gems"',
-        `${tree.has(lock) ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(emptyLayerMark, "the Gemfile needs a Ruby version other than $(ruby --version)")} || exit $code; }`,
-        ...(tree.has(lock) ? [] : ["rm -f Gemfile.lock"]),
+        `${hasLock ? "BUNDLE_FROZEN=true bundle install" : "bundle install"} || { code=$?; test $code -eq ${wrongRubyExit} && ${echoMarkedMessage(emptyLayerMark, "the Gemfile needs a Ruby version other than $(ruby --version)")} || exit $code; }`,
+        ...(hasLock ? [] : ["rm -f Gemfile.lock"]),
       ],
-    }),
+    },
   };
 }
 

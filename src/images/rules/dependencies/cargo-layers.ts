@@ -1,20 +1,21 @@
-import { isPathBelow, joinPath, resolvePath } from "../../../text/tree-path.ts";
-import { createDependencyLayer, type DependencyLayerFindings, renderAptInstall } from "./dependency-layer.ts";
+import { joinPath, resolvePath } from "../../../text/tree-path.ts";
+import { renderAptInstall } from "./dependency-layer.ts";
+import { findQuotedStrings, parseTomlSections, readTomlWorkspace } from "./manifest-text.ts";
 import {
-  createWorkspaceMatcher,
-  findQuotedStrings,
-  parseTomlSections,
-  readTomlList,
-} from "./manifest-text.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+  type FolderLayerVerdict,
+  findWorkspaceMembers,
+  type LayerDetector,
+  type ManifestTree,
+  relativeTo,
+} from "./manifest-tree.ts";
+
+const manifest = "Cargo.toml";
 
 /**
  * Finds the dependency layers of an image for folders with both a Cargo.toml and a Cargo.lock. The
  * repository's root folder needs no Cargo.lock.
  */
-export function findCargoLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findDependencyLayersByFolder(tree.foldersWith("Cargo.toml"), (folder) => judge(tree, folder));
-}
+export const cargoLayers: LayerDetector = { manifests: [manifest], judge };
 
 /**
  * Shell lines that install the newest Cargo of the Linux distribution, because a Cargo before 1.78 cannot
@@ -32,52 +33,49 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const lock = joinPath(folder, "Cargo.lock");
   if (!tree.has(lock) && folder !== "") return null;
 
-  const packages = new Set([folder, ...workspaceMembers(tree, folder)]);
+  const packages = new Set([
+    folder,
+    ...findWorkspaceMembers(tree, folder, manifest, workspaceOf(tree, folder)),
+  ]);
   for (const each of packages) {
-    for (const wanted of localPackages(tree.readText(joinPath(each, "Cargo.toml")) ?? "")) {
+    const path = joinPath(each, manifest);
+    for (const wanted of localPackages(tree.text(path))) {
       const other = resolvePath(each, wanted);
-      if (other === null || !tree.has(joinPath(other, "Cargo.toml")))
+      if (other === null || !tree.has(joinPath(other, manifest)))
         return {
-          path: joinPath(each, "Cargo.toml"),
+          path,
           reason: "this Cargo.toml depends on a package in a folder that has no Cargo.toml",
         };
       packages.add(other);
     }
   }
 
-  const manifests = [...packages].map((each) => joinPath(each, "Cargo.toml"));
-  const configurations = [".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain"]
-    .map((name) => joinPath(folder, name))
-    .filter(tree.has);
-  const isVendored = configurations.some((each) => /^\s*directory\s*=/m.test(tree.readText(each) ?? ""));
-  if (isVendored) return { layer: createDependencyLayer({ manager: "cargo", folder, files: [], prepare }) };
+  const configurations = tree.present(
+    folder,
+    ".cargo/config.toml",
+    ".cargo/config",
+    "rust-toolchain.toml",
+    "rust-toolchain",
+  );
+  const isVendored = configurations.some((each) => /^\s*directory\s*=/m.test(tree.text(each)));
+  if (isVendored) return { layer: { manager: "cargo", files: [], prepare } };
 
-  const tracked = [...packages].flatMap((each) => targetsOf(tree, each));
+  const manifests = [...packages].map((each) => joinPath(each, manifest));
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "cargo",
-      folder,
-      files: [...manifests, ...configurations, ...(tree.has(lock) ? [lock] : [])].sort(),
-      emptyFiles: [...new Set(tracked)].sort(),
+      files: [...manifests, ...configurations, ...tree.present(folder, "Cargo.lock")],
+      emptyFiles: [...packages].flatMap((each) => targetsOf(tree, each)),
       prepare,
       // If there is no lockfile, Cargo writes one. Remove it: the installation must not change the tree.
       install: [tree.has(lock) ? "cargo fetch --locked" : "cargo fetch && rm -f Cargo.lock"],
-    }),
+    },
     covers: [...packages].filter((each) => each !== folder && !tree.has(joinPath(each, "Cargo.lock"))),
   };
 }
 
-function workspaceMembers(tree: ManifestTree, root: string): string[] {
-  const sections = parseTomlSections(tree.readText(joinPath(root, "Cargo.toml")) ?? "");
-  const workspace = sections.find(({ name }) => name === "workspace")?.body ?? "";
-  const isMember = createWorkspaceMatcher([
-    ...readTomlList(workspace, "members"),
-    ...readTomlList(workspace, "exclude").map((pattern) => `!${pattern}`),
-  ]);
-  const offset = root === "" ? 0 : root.length + 1;
-  return tree
-    .foldersWith("Cargo.toml")
-    .filter((other) => other !== root && isPathBelow(root, other) && isMember(other.slice(offset)));
+function workspaceOf(tree: ManifestTree, folder: string): string[] {
+  return readTomlWorkspace(parseTomlSections(tree.text(joinPath(folder, manifest))), "workspace");
 }
 
 function localPackages(text: string): string[] {
@@ -98,11 +96,10 @@ const targets =
  * exist before it fetches dependencies, but does not read them.
  */
 function targetsOf(tree: ManifestTree, folder: string): string[] {
-  const named = parseTomlSections(tree.readText(joinPath(folder, "Cargo.toml")) ?? "")
+  const named = parseTomlSections(tree.text(joinPath(folder, manifest)))
     .filter(({ name }) => /^(?:package|lib|bin|example|test|bench)$/.test(name))
     .flatMap(({ body }) => [...body.matchAll(/^(?:path|build)\s*=\s*"([^"\n]*)"/gm)])
     .flatMap(([, relative = ""]) => resolvePath(folder, relative) ?? [])
     .filter((path) => tree.tracks(path) && !tree.has(path));
-  const offset = folder === "" ? 0 : folder.length + 1;
-  return [...named, ...tree.trackedBelow(folder).filter((path) => targets.test(path.slice(offset)))];
+  return [...named, ...tree.trackedBelow(folder).filter((path) => targets.test(relativeTo(folder, path)))];
 }

@@ -63,13 +63,6 @@ export const emptyLayerMark = "AIMI-LEFT-OUT:";
 
 export const maxLayers = 20;
 
-/** Creates a dependency layer. Fields that the caller omits are empty. */
-export function createDependencyLayer(
-  parts: Pick<DependencyLayer, "manager" | "folder" | "files"> & Partial<DependencyLayer>,
-): DependencyLayer {
-  return { emptyFiles: [], prepare: [], environment: [], install: [], ...parts };
-}
-
 /**
  * Returns a shell line that installs Debian packages. The Dockerfile fetches Debian's package lists before
  * all such lines, and deletes the lists after them.

@@ -1,32 +1,37 @@
 import { compareByDepth } from "../../../text/tree-path.ts";
-import { findBundlerLayers } from "./bundler-layers.ts";
-import { findCargoLayers } from "./cargo-layers.ts";
+import { bundlerLayers } from "./bundler-layers.ts";
+import { cargoLayers } from "./cargo-layers.ts";
 import {
-  type DependencyLayer,
+  type DependencyLayerFindings,
   type DependencyLayerOptions,
   maxLayers,
   type PathWithoutDependencyLayer,
 } from "./dependency-layer.ts";
-import { findGoLayers } from "./go-layers.ts";
-import { findJavascriptLayers } from "./javascript-layers.ts";
-import { type CommitFiles, createManifestTree } from "./manifest-tree.ts";
-import { findMavenLayers } from "./maven-layers.ts";
-import { findPythonLayers } from "./python-layers.ts";
+import { goLayers } from "./go-layers.ts";
+import { javascriptLayers } from "./javascript-layers.ts";
+import {
+  type CommitFiles,
+  createManifestTree,
+  findDependencyLayersOfKind,
+  type LayerDetector,
+} from "./manifest-tree.ts";
+import { mavenLayers } from "./maven-layers.ts";
+import { pythonLayers } from "./python-layers.ts";
 
 export type { DependencyLayer } from "./dependency-layer.ts";
 export { manifestPaths } from "./manifest-tree.ts";
 
 /**
- * The functions that find dependency layers, one for each kind of project. If several of them find a layer
- * for the same folder, the layers have this order.
+ * The detectors of dependency layers, one for each kind of project. If several of them find a layer for the
+ * same folder, the layers have this order.
  */
-const detectors = [
-  findJavascriptLayers,
-  findPythonLayers,
-  findCargoLayers,
-  findGoLayers,
-  findBundlerLayers,
-  findMavenLayers,
+const detectors: readonly LayerDetector[] = [
+  javascriptLayers,
+  pythonLayers,
+  cargoLayers,
+  goLayers,
+  bundlerLayers,
+  mavenLayers,
 ];
 
 const maxShown = 100;
@@ -38,9 +43,9 @@ const maxShown = 100;
 export function findDependencyLayers(
   commit: CommitFiles,
   options: DependencyLayerOptions,
-): { readonly layers: readonly DependencyLayer[]; readonly leftOut: readonly PathWithoutDependencyLayer[] } {
+): DependencyLayerFindings {
   const { tree, leftOut } = createManifestTree(commit);
-  const findings = detectors.map((detect) => detect(tree, options));
+  const findings = detectors.map((detector) => findDependencyLayersOfKind(detector, tree, options));
   // The sort is stable: layers of one folder keep the order of their detectors.
   const layers = findings
     .flatMap((found) => found.layers)

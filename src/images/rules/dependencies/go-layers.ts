@@ -1,37 +1,28 @@
 import { joinPath, resolvePath } from "../../../text/tree-path.ts";
 import { echoMarkedMessage } from "../dockerfile-text.ts";
-import {
-  createDependencyLayer,
-  type DependencyLayerFindings,
-  emptyLayerMark,
-  renderAptInstall,
-} from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { emptyLayerMark, renderAptInstall } from "./dependency-layer.ts";
+import type { FolderLayerVerdict, LayerDetector, ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("golang-go", "ca-certificates")];
 
 /** Finds the dependency layers of an image for Go workspaces, and for Go modules outside of workspaces. */
-export function findGoLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findDependencyLayersByFolder(tree.foldersWith("go.work", "go.mod"), (folder) => judge(tree, folder));
-}
+export const goLayers: LayerDetector = { manifests: ["go.work", "go.mod"], judge };
 
 function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const work = joinPath(folder, "go.work");
-  const members = tree.has(work) ? usedFolders(tree.readText(work) ?? "", folder) : [];
+  const members = usedFolders(tree.text(work), folder);
   const modules = [...new Set([folder, ...members])].filter((each) => tree.has(joinPath(each, "go.mod")));
   const covers = modules.filter((each) => each !== folder);
   const vendored = joinPath(folder, "vendor/modules.txt");
-  const sums = modules.map((each) => joinPath(each, "go.sum")).filter(tree.has);
+  const sums = modules.flatMap((each) => tree.present(each, "go.sum"));
   // With vendored modules, or without a go.sum, there is nothing to fetch. The agent still needs the compiler.
   if (tree.tracks(vendored) || sums.length === 0)
-    return folder.includes("/")
-      ? null
-      : { layer: createDependencyLayer({ manager: "go", folder, files: [], prepare }), covers };
+    return folder.includes("/") ? null : { layer: { manager: "go", files: [], prepare }, covers };
 
   const replaced: string[] = [];
   for (const each of modules) {
     const path = joinPath(each, "go.mod");
-    for (const target of replacements(tree.readText(path) ?? "")) {
+    for (const target of replacements(tree.text(path))) {
       const other = resolvePath(each, target);
       if (other === null || !tree.has(joinPath(other, "go.mod")))
         return {
@@ -42,23 +33,21 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
     }
   }
 
-  const files = [
-    ...modules.map((each) => joinPath(each, "go.mod")),
-    ...sums,
-    ...replaced,
-    ...(tree.has(work) ? [work, joinPath(folder, "go.work.sum")].filter(tree.has) : []),
-  ];
   const read = tree.has(work) ? "go work edit -json" : "go mod edit -json";
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "go",
-      folder,
-      files: [...new Set(files)].sort(),
+      files: [
+        ...modules.map((each) => joinPath(each, "go.mod")),
+        ...sums,
+        ...replaced,
+        ...(tree.has(work) ? tree.present(folder, "go.work", "go.work.sum") : []),
+      ],
       prepare,
       install: [
         `if ${read} > /dev/null; then go mod download; else ${echoMarkedMessage(emptyLayerMark, "$(go version) is too old for this go.mod")}; fi`,
       ],
-    }),
+    },
     covers,
   };
 }

@@ -1,20 +1,24 @@
-import { baseNameOf, compareByDepth, joinPath, parentFolderOf } from "../../../text/tree-path.ts";
-import {
-  createDependencyLayer,
-  type DependencyLayerFindings,
-  type DependencyLayerOptions,
+import { isPathBelow, joinPath } from "../../../text/tree-path.ts";
+import type {
+  DependencyLayer,
+  DependencyLayerOptions,
+  PathWithoutDependencyLayer,
 } from "./dependency-layer.ts";
 import { findJavascriptInstallObstacle } from "./javascript-obstacle.ts";
 import { type JavascriptPackageManager, renderJavascriptInstall } from "./javascript-tool.ts";
 import {
-  createWorkspaceMatcher,
   isJsonObject,
   type JsonObject,
   parseJsonObject,
   readYamlList,
   stringItemsOf,
 } from "./manifest-text.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import {
+  type FolderLayerVerdict,
+  findWorkspaceMembers,
+  type LayerDetector,
+  type ManifestTree,
+} from "./manifest-tree.ts";
 
 /**
  * The known lockfiles with their package managers, in order of preference. If a folder has several
@@ -41,28 +45,35 @@ const configurations: Readonly<Record<JavascriptPackageManager, readonly string[
  * Finds the dependency layers of an image for folders with both a package.json and a lockfile. The
  * repository's root folder needs no lockfile.
  */
-export function findJavascriptLayers(
-  tree: ManifestTree,
-  options: DependencyLayerOptions,
-): DependencyLayerFindings {
-  const folders = tree.foldersWith("package.json");
-  const found = findDependencyLayersByFolder(folders, (folder) => judge(tree, folder, options));
-  return { layers: found.layers, leftOut: [...found.leftOut, ...losingLocks(tree, found)] };
-}
+export const javascriptLayers: LayerDetector = {
+  manifests: ["package.json"],
+  judge,
+
+  complete: ({ layers, leftOut }, tree) => ({
+    layers,
+    leftOut: [...leftOut, ...losingLocks(tree, layers)],
+  }),
+};
 
 function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptions): FolderLayerVerdict {
   const path = joinPath(folder, "package.json");
   const locks = lockfiles.filter(([name]) => tree.has(joinPath(folder, name)));
   if (locks.length === 0 && folder.includes("/")) return null;
-  const manifest = parseJsonObject(tree.readText(path));
+  const manifest = parseJsonObject(tree.text(path));
   if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
 
-  const wanted = textOf(manifest["packageManager"]);
+  const { packageManager } = manifest;
+  const wanted = typeof packageManager === "string" ? packageManager : "";
   const lock = locks.find(([, manager]) => wanted.startsWith(`${manager}@`)) ?? locks[0];
   const manager = lock?.[1] ?? "npm";
-  const members = findMembers(tree, folder, manager, manifest);
+  const workspaces =
+    manager === "pnpm"
+      ? readYamlList(tree.text(joinPath(folder, "pnpm-workspace.yaml")), "packages")
+      : workspacesOf(manifest);
+  const members = findWorkspaceMembers(tree, folder, "package.json", workspaces);
   const manifests = [path, ...members.map((member) => joinPath(member, "package.json"))];
-  if (!lock && !manifests.some((each) => asksForSomething(parseJsonObject(tree.readText(each))))) return null;
+  const contents = manifests.map((each) => parseJsonObject(tree.text(each)) ?? {});
+  if (!lock && !contents.some(asksForSomething)) return null;
   if (!lock && folder !== "")
     return { path, reason: "the package has no lockfile and is not at the root of the repository" };
 
@@ -73,54 +84,30 @@ function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptio
   const tool = renderJavascriptInstall({
     manager,
     wanted,
-    lockText: lockPath === undefined ? undefined : (tree.readText(lockPath) ?? ""),
+    lockText: lockPath && tree.text(lockPath),
     hasYarnrc: tree.has(joinPath(folder, ".yarnrc.yml")),
     isInsidePnpmWorkspace: tree
       .foldersWith("pnpm-workspace.yaml")
-      .some((other) => other !== folder && (other === "" || folder.startsWith(`${other}/`))),
-    manifests: manifests.map((each) => parseJsonObject(tree.readText(each)) ?? {}),
+      .some((other) => other !== folder && isPathBelow(other, folder)),
+    manifests: contents,
     ...options,
   });
   const files = [
     ...manifests,
-    ...(lockPath === undefined ? [] : [lockPath]),
-    ...configurations[manager].map((name) => joinPath(folder, name)).filter(tree.has),
+    ...(lockPath ? [lockPath] : []),
+    ...tree.present(folder, ...configurations[manager]),
     ...patchesAndReleases(tree, folder),
   ];
-  return {
-    layer: createDependencyLayer({ manager, folder, files: [...new Set(files)].sort(), ...tool }),
-    covers: members,
-  };
+  return { layer: { manager, files, ...tool }, covers: members };
 }
 
-function findMembers(
-  tree: ManifestTree,
-  folder: string,
-  manager: JavascriptPackageManager,
-  manifest: JsonObject,
-): string[] {
-  const isMember = createWorkspaceMatcher(
-    manager === "pnpm"
-      ? readYamlList(tree.readText(joinPath(folder, "pnpm-workspace.yaml")) ?? "", "packages")
-      : workspacesOf(manifest),
-  );
-  const offset = folder === "" ? 0 : folder.length + 1;
-  return tree
-    .manifestsBelow(folder)
-    .filter((path) => baseNameOf(path) === "package.json" && parentFolderOf(path) !== folder)
-    .map(parentFolderOf)
-    .filter((member) => isMember(member.slice(offset)))
-    .sort(compareByDepth);
-}
-
-function workspacesOf(manifest: JsonObject): string[] {
-  const { workspaces } = manifest;
+function workspacesOf({ workspaces }: JsonObject): string[] {
   return stringItemsOf(isJsonObject(workspaces) ? workspaces["packages"] : workspaces);
 }
 
-function asksForSomething(manifest: JsonObject | null): boolean {
+function asksForSomething(manifest: JsonObject): boolean {
   return ["dependencies", "devDependencies", "optionalDependencies"].some((field) => {
-    const wanted = manifest?.[field];
+    const wanted = manifest[field];
     return isJsonObject(wanted) && Object.keys(wanted).length > 0;
   });
 }
@@ -134,18 +121,11 @@ function patchesAndReleases(tree: ManifestTree, folder: string): string[] {
  * Lists the lockfiles that swarm ignores because it uses another lockfile in the same folder. Both would
  * install packages into the same `node_modules`.
  */
-function losingLocks(
-  tree: ManifestTree,
-  { layers }: DependencyLayerFindings,
-): DependencyLayerFindings["leftOut"] {
+function losingLocks(tree: ManifestTree, layers: readonly DependencyLayer[]): PathWithoutDependencyLayer[] {
   return layers.flatMap(({ folder, files, manager }) =>
-    lockfiles
-      .map(([name]) => joinPath(folder, name))
-      .filter((path) => tree.has(path) && !files.includes(path))
+    tree
+      .present(folder, ...lockfiles.map(([name]) => name))
+      .filter((path) => !files.includes(path))
       .map((path) => ({ path, reason: `swarm uses the lockfile of ${manager} in the same folder instead` })),
   );
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

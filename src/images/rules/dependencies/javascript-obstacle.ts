@@ -5,9 +5,19 @@ import { isJsonObject, type JsonObject, parseJsonObject } from "./manifest-text.
 import type { ManifestTree } from "./manifest-tree.ts";
 
 const dependencyFields = [
-  ...["dependencies", "devDependencies", "optionalDependencies"],
-  ...["overrides", "resolutions", "pnpm"],
+  "dependencies",
+  "devDependencies",
+  "optionalDependencies",
+  "overrides",
+  "resolutions",
+  "pnpm",
 ];
+
+interface JavascriptProject {
+  readonly manager: JavascriptPackageManager;
+  readonly manifests: readonly string[];
+  readonly hasLock: boolean;
+}
 
 /**
  * Finds a dependency that a package manager cannot install without the project's sources, such as a folder
@@ -15,19 +25,16 @@ const dependencyFields = [
  */
 export function findJavascriptInstallObstacle(
   tree: ManifestTree,
-  {
-    manager,
-    manifests,
-    hasLock,
-  }: { manager: JavascriptPackageManager; manifests: readonly string[]; hasLock: boolean },
+  project: JavascriptProject,
 ): PathWithoutDependencyLayer | null {
-  for (const path of manifests) {
-    const manifest = parseJsonObject(tree.readText(path));
+  for (const path of project.manifests) {
+    const manifest = parseJsonObject(tree.text(path));
     if (!manifest) return { path, reason: "the file is not a JSON object, or is too large to read" };
     for (const [name, wanted] of wantedVersions(manifest)) {
-      const problem = hasLock || !/^(?:workspace|catalog):/.test(wanted) ? null : "which needs a lockfile";
       const missing =
-        problem ?? missingFolder(tree, { manager, manifests, folder: parentFolderOf(path), wanted });
+        !project.hasLock && /^(?:workspace|catalog):/.test(wanted)
+          ? "which needs a lockfile"
+          : missingFolder(tree, project, parentFolderOf(path), wanted);
       if (missing)
         return { path, reason: `the package needs ${shown(name)} from ${shown(wanted)}, ${missing}` };
     }
@@ -54,23 +61,16 @@ function wantedVersions(manifest: JsonObject): [name: string, wanted: string][] 
 
 function missingFolder(
   tree: ManifestTree,
-  {
-    manager,
-    manifests,
-    folder,
-    wanted,
-  }: { manager: JavascriptPackageManager; manifests: readonly string[]; folder: string; wanted: string },
+  { manager, manifests }: JavascriptProject,
+  folder: string,
+  wanted: string,
 ): string | null {
   if (/\.(?:patch|diff)$/.test(wanted) && !wanted.includes(":")) {
     const path = resolvePath(folder, wanted);
     return path !== null && tree.has(path) ? null : "a patch that is not in the folder `patches`";
   }
-  const [, scheme = "", place] = /^(file|link|portal):(.*)$/.exec(wanted) ?? [
-    "",
-    "file",
-    /^(?:\.{1,2}\/|\/|~\/)/.test(wanted) ? wanted : undefined,
-  ];
-  if (place === undefined) return null;
+  const [, scheme = "file", place = wanted] = /^(file|link|portal):(.*)$/.exec(wanted) ?? [];
+  if (place === wanted && !/^(?:\.{1,2}\/|\/|~\/)/.test(wanted)) return null;
   const target = resolvePath(folder, place);
   if (target === null) return "which is outside the repository";
   // A link needs only the target's manifest. Other dependencies copy the target's files, which are not in the image yet.

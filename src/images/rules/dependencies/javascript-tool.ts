@@ -20,12 +20,7 @@ interface ToolRequest {
  * package manager installs the project's dependencies.
  */
 export function renderJavascriptInstall(request: ToolRequest): Pick<DependencyLayer, "prepare" | "install"> {
-  const calls: Readonly<Record<JavascriptPackageManager, (request: ToolRequest) => Call>> = {
-    npm: callNpm,
-    pnpm: callPnpm,
-    yarn: callYarn,
-    bun: callBun,
-  };
+  const calls = { npm: callNpm, pnpm: callPnpm, yarn: callYarn, bun: callBun };
   const { prepare, command, run } = calls[request.manager](request);
   return {
     prepare,
@@ -36,6 +31,7 @@ export function renderJavascriptInstall(request: ToolRequest): Pick<DependencyLa
 interface Call {
   readonly prepare: readonly string[];
   readonly command: string;
+  /** The parts of the installation's command line; empty parts count for nothing. */
   readonly run: readonly string[];
 }
 
@@ -127,11 +123,7 @@ function pinned(manager: JavascriptPackageManager, wanted: string): string | nul
  * because layers may need different versions. The build runs the root folder's lines last, so the link in
  * /usr/local/bin leads to the root's version.
  */
-function fromRegistry(
-  command: string,
-  name: string,
-  version: string,
-): { prepare: readonly string[]; command: string } {
+function fromRegistry(command: string, name: string, version: string): Omit<Call, "run"> {
   const folder = `/opt/tools/${command}-${version}`;
   return {
     prepare: [
@@ -143,8 +135,15 @@ function fromRegistry(
 }
 
 const ownScripts = [
-  ...["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"],
-  ...["pnpm:devPreinstall", "dependencies"],
+  "preinstall",
+  "install",
+  "postinstall",
+  "prepublish",
+  "preprepare",
+  "prepare",
+  "postprepare",
+  "pnpm:devPreinstall",
+  "dependencies",
 ];
 const needsNoSources = "^patch-package( [\\w.\\/=-]+)*$";
 

@@ -1,17 +1,13 @@
+import { parseJsonOrNull } from "../../../text/parse-json-or-null.ts";
 import { compilePathPattern } from "../../../text/path-pattern.ts";
 import { normalizePath } from "../../../text/tree-path.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Parses a JSON object. Returns null if the text is not valid JSON or is another kind of value. */
-export function parseJsonObject(text: string | undefined): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse((text ?? "").replace(/^\uFEFF/, ""));
-    return isJsonObject(value) ? value : null;
-  } catch {
-    // The caller reports invalid JSON, because it knows the file's name.
-    return null;
-  }
+export function parseJsonObject(text: string): JsonObject | null {
+  const value = parseJsonOrNull(text.replace(/^\uFEFF/, ""));
+  return isJsonObject(value) ? value : null;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -48,9 +44,15 @@ export function parseTomlSections(text: string): TomlSection[] {
 }
 
 /** Returns the strings in the list that a TOML key has as its value. The list may have several lines. */
-export function readTomlList(body: string, key: string): string[] {
+function readTomlList(body: string, key: string): string[] {
   const [, list = ""] = new RegExp(`^${key}\\s*=\\s*\\[([^\\]]*)\\]`, "m").exec(body) ?? [];
   return findQuotedStrings(list);
+}
+
+/** Returns the patterns of a workspace in the TOML section `name`; an excluded folder's pattern begins with `!`. */
+export function readTomlWorkspace(sections: readonly TomlSection[], name: string): string[] {
+  const body = sections.find((section) => section.name === name)?.body ?? "";
+  return [...readTomlList(body, "members"), ...readTomlList(body, "exclude").map((pattern) => `!${pattern}`)];
 }
 
 /** Returns the string that a TOML key has as its value. The key must begin its line. */
@@ -101,11 +103,7 @@ export function createWorkspaceMatcher(patterns: readonly string[]): (folder: st
       matches: compilePathPattern(normalizePath(plain)),
     }));
   });
-  return (folder) =>
-    rules.reduce(
-      (included, { includes, matches }) => (included !== includes && matches(folder) ? includes : included),
-      false,
-    );
+  return (folder) => rules.findLast(({ matches }) => matches(folder))?.includes ?? false;
 }
 
 function withoutBraces(pattern: string): string[] {

@@ -1,13 +1,21 @@
 import { formatCount } from "../../../text/format-count.ts";
-import { baseNameOf, compareByDepth, isPathBelow, parentFolderOf } from "../../../text/tree-path.ts";
+import {
+  baseNameOf,
+  compareByDepth,
+  isPathBelow,
+  joinPath,
+  parentFolderOf,
+} from "../../../text/tree-path.ts";
 import { compileDockerIgnore } from "../docker-ignore.ts";
 import { findSecretInManifest, findSecretPathReason } from "../secret-files.ts";
 import {
   type DependencyLayer,
   type DependencyLayerFindings,
+  type DependencyLayerOptions,
   maxLayers,
   type PathWithoutDependencyLayer,
 } from "./dependency-layer.ts";
+import { createWorkspaceMatcher } from "./manifest-text.ts";
 
 /**
  * The files of a commit in which swarm looks for dependency layers: the paths of all tracked files, and the
@@ -18,7 +26,12 @@ export interface ManifestTree {
   readonly has: (path: string) => boolean;
   /** Returns whether the commit contains a file at this path. */
   readonly tracks: (path: string) => boolean;
+  /** Returns the text of a manifest; undefined if there is no such manifest, or if it is too large to read. */
   readonly readText: (path: string) => string | undefined;
+  /** Returns the text of a manifest; empty if swarm cannot read it. */
+  readonly text: (path: string) => string;
+  /** Returns the paths of the manifests with these names in a folder. */
+  readonly present: (folder: string, ...names: readonly string[]) => string[];
   /** Returns the folders that contain a manifest with one of these names, folders near the root first. */
   readonly foldersWith: (...names: readonly string[]) => string[];
   readonly manifestsBelow: (folder: string) => readonly string[];
@@ -31,15 +44,19 @@ export interface CommitFiles {
   readonly readText: (path: string) => string | undefined;
 }
 
-const names: ReadonlySet<string> = new Set([
-  ...["package.json", "package-lock.json", "npm-shrinkwrap.json", ".npmrc"],
-  ...["pnpm-lock.yaml", "pnpm-workspace.yaml", ".pnpmfile.cjs", ".pnpmfile.mjs"],
-  ...["yarn.lock", ".yarnrc", ".yarnrc.yml", "bun.lock", "bun.lockb", "bunfig.toml"],
-  ...["pyproject.toml", "uv.lock", "uv.toml", "poetry.lock", ".python-version", "pip.conf"],
-  ...["Cargo.toml", "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"],
-  ...["go.mod", "go.sum", "go.work", "go.work.sum"],
-  ...["Gemfile", "Gemfile.lock", ".ruby-version", ".tool-versions", "pom.xml"],
-]);
+const names: ReadonlySet<string> = new Set(
+  `
+package.json package-lock.json npm-shrinkwrap.json .npmrc
+pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.cjs .pnpmfile.mjs
+yarn.lock .yarnrc .yarnrc.yml bun.lock bun.lockb bunfig.toml
+pyproject.toml uv.lock uv.toml poetry.lock .python-version pip.conf
+Cargo.toml Cargo.lock rust-toolchain rust-toolchain.toml
+go.mod go.sum go.work go.work.sum
+Gemfile Gemfile.lock .ruby-version .tool-versions pom.xml
+`
+    .trim()
+    .split(/\s+/),
+);
 
 const patterns: readonly RegExp[] = [
   /(?:^|\/)patches\/[^/].*\.(?:patch|diff)$/,
@@ -88,10 +105,14 @@ export function createManifestTree({ paths, readText }: CommitFiles): {
 
   const present = new Set(manifests);
   const tracked = new Set(paths);
+  const has = (path: string): boolean => present.has(path);
+  const readManifest = (path: string): string | undefined => (has(path) ? readText(path) : undefined);
   const tree: ManifestTree = {
-    has: (path) => present.has(path),
+    has,
     tracks: (path) => tracked.has(path),
-    readText: (path) => (present.has(path) ? readText(path) : undefined),
+    readText: readManifest,
+    text: (path) => readManifest(path) ?? "",
+    present: (folder, ...wanted) => wanted.map((name) => joinPath(folder, name)).filter(has),
     foldersWith: (...wanted) =>
       [...new Set(manifests.filter((path) => wanted.includes(baseNameOf(path))).map(parentFolderOf))].sort(
         compareByDepth,
@@ -124,47 +145,77 @@ function reasonToLeaveOut(
  * - null if the folder needs no layer
  */
 export type FolderLayerVerdict =
-  | { readonly layer: DependencyLayer; readonly covers?: readonly string[] }
+  | {
+      /** The layer's parts in any order; a part that is absent is empty. */
+      readonly layer: Pick<DependencyLayer, "manager" | "files"> & Partial<Omit<DependencyLayer, "folder">>;
+      readonly covers?: readonly string[];
+    }
   | PathWithoutDependencyLayer
   | null;
 
+/** The way in which swarm finds the dependency layers of one kind of project. */
+export interface LayerDetector {
+  /** The names of the manifests that make swarm examine a folder. */
+  readonly manifests: readonly string[];
+  readonly judge: (tree: ManifestTree, folder: string, options: DependencyLayerOptions) => FolderLayerVerdict;
+  /** Completes the findings after all folders are examined. */
+  readonly complete?: (found: DependencyLayerFindings, tree: ManifestTree) => DependencyLayerFindings;
+}
+
 /**
- * Finds the dependency layers of the given folders, of which those near the root must come first. A folder
- * that an earlier folder's layer covers gets no layer of its own.
+ * Finds the dependency layers of one kind of project, folders near the root first. A folder that an earlier
+ * folder's layer covers gets no layer of its own.
  */
-export function findDependencyLayersByFolder(
-  folders: readonly string[],
-  judge: (folder: string) => FolderLayerVerdict,
+export function findDependencyLayersOfKind(
+  { manifests, judge, complete = (found) => found }: LayerDetector,
+  tree: ManifestTree,
+  options: DependencyLayerOptions,
 ): DependencyLayerFindings {
   const layers: DependencyLayer[] = [];
   const leftOut: PathWithoutDependencyLayer[] = [];
   const covered = new Set<string>();
-  for (const folder of folders) {
+  for (const folder of tree.foldersWith(...manifests)) {
     if (covered.has(folder)) continue;
-    // The folder's name goes into the Dockerfile, where other characters could have a special meaning.
-    if (!/^[A-Za-z0-9._@/ -]*$/.test(folder)) {
-      leftOut.push({
-        path: folder,
-        reason: "the folder's name has characters that a Dockerfile cannot contain",
-      });
-      continue;
-    }
-    if (layers.length === maxLayers) {
-      leftOut.push({
-        path: folder,
-        reason: `the image already has its maximum of ${maxLayers} dependency layers`,
-      });
-      continue;
-    }
-    const verdict = judge(folder);
+    const verdict = reasonAgainst(folder, layers.length) ?? judge(tree, folder, options);
     if (verdict === null) continue;
     if ("reason" in verdict) leftOut.push(verdict);
     else {
-      layers.push(verdict.layer);
-      verdict.covers?.forEach((other) => {
-        covered.add(other);
-      });
+      const { files, emptyFiles = [], ...parts } = verdict.layer;
+      const copied = { files: sortedOnce(files), emptyFiles: sortedOnce(emptyFiles) };
+      layers.push({ folder, prepare: [], environment: [], install: [], ...parts, ...copied });
+      for (const other of verdict.covers ?? []) covered.add(other);
     }
   }
-  return { layers, leftOut };
+  return complete({ layers, leftOut }, tree);
+}
+
+function reasonAgainst(folder: string, layerCount: number): PathWithoutDependencyLayer | null {
+  // The folder's name goes into the Dockerfile, where other characters could have a special meaning.
+  if (!/^[A-Za-z0-9._@/ -]*$/.test(folder))
+    return { path: folder, reason: "the folder's name has characters that a Dockerfile cannot contain" };
+  return layerCount < maxLayers
+    ? null
+    : { path: folder, reason: `the image already has its maximum of ${maxLayers} dependency layers` };
+}
+
+function sortedOnce(paths: readonly string[]): string[] {
+  return [...new Set(paths)].sort();
+}
+
+/** Returns the folders below the given one that the patterns of its workspace include. */
+export function findWorkspaceMembers(
+  tree: ManifestTree,
+  folder: string,
+  manifest: string,
+  patterns: readonly string[],
+): string[] {
+  const isMember = createWorkspaceMatcher(patterns);
+  return tree
+    .foldersWith(manifest)
+    .filter((other) => other !== folder && isPathBelow(folder, other) && isMember(relativeTo(folder, other)));
+}
+
+/** Returns a path below a folder as seen from this folder. */
+export function relativeTo(folder: string, path: string): string {
+  return path.slice(folder === "" ? 0 : folder.length + 1);
 }

@@ -1,6 +1,6 @@
 import { joinPath, parentFolderOf, resolvePath } from "../../../text/tree-path.ts";
-import { createDependencyLayer, type DependencyLayerFindings, renderAptInstall } from "./dependency-layer.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+import { renderAptInstall } from "./dependency-layer.ts";
+import type { FolderLayerVerdict, LayerDetector, ManifestTree } from "./manifest-tree.ts";
 
 const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headless")];
 
@@ -8,15 +8,13 @@ const prepare: readonly string[] = [renderAptInstall("maven", "default-jdk-headl
  * Finds the dependency layers of an image for Maven projects. One layer covers a root `pom.xml` and all its
  * modules.
  */
-export function findMavenLayers(tree: ManifestTree): DependencyLayerFindings {
-  return findDependencyLayersByFolder(tree.foldersWith("pom.xml"), (folder) => judge(tree, folder));
-}
+export const mavenLayers: LayerDetector = { manifests: ["pom.xml"], judge };
 
 function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
   const path = joinPath(folder, "pom.xml");
   const poms = new Set([path]);
   for (const pom of poms) {
-    for (const name of elements(tree.readText(pom) ?? "", "module")) {
+    for (const name of elements(tree.text(pom), "module")) {
       const target = resolvePath(parentFolderOf(pom), name);
       const module = target?.endsWith(".xml") ? target : joinPath(target ?? "..", "pom.xml");
       if (!tree.has(module))
@@ -25,10 +23,8 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
     }
   }
 
-  const own = new Set([...poms].flatMap((pom) => ownName(tree.readText(pom) ?? "") ?? []));
-  const tied = [...poms].find((pom) =>
-    dependencyNames(tree.readText(pom) ?? "").some((name) => own.has(name)),
-  );
+  const own = new Set([...poms].map((pom) => ownName(tree.text(pom))));
+  const tied = [...poms].find((pom) => dependencyNames(tree.text(pom)).some((name) => own.has(name)));
   if (tied)
     return {
       path: tied,
@@ -37,17 +33,14 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
 
   const covers = [...poms].map(parentFolderOf).filter((each) => each !== folder);
   for (const pom of poms) for (const parent of parentsOf(tree, pom)) poms.add(parent);
-  const settings = ["maven.config", "extensions.xml", "jvm.config"].map((name) =>
-    joinPath(folder, `.mvn/${name}`),
-  );
+  const settings = [".mvn/maven.config", ".mvn/extensions.xml", ".mvn/jvm.config"];
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "maven",
-      folder,
-      files: [...poms, ...settings.filter(tree.has)].sort(),
+      files: [...poms, ...tree.present(folder, ...settings)],
       prepare,
       install: ["mvn -B dependency:go-offline"],
-    }),
+    },
     covers,
   };
 }
@@ -57,7 +50,7 @@ function judge(tree: ManifestTree, folder: string): FolderLayerVerdict {
  * because the parent's list of modules may lack the given POM.
  */
 function parentsOf(tree: ManifestTree, pom: string): string[] {
-  const [parent] = elements(tree.readText(pom) ?? "", "parent");
+  const [parent] = elements(tree.text(pom), "parent");
   if (parent === undefined) return [];
   const target = resolvePath(parentFolderOf(pom), elements(parent, "relativePath")[0] ?? "../pom.xml");
   if (target === null) return [];

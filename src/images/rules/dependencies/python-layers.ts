@@ -1,12 +1,13 @@
-import { isPathBelow, joinPath } from "../../../text/tree-path.ts";
+import { joinPath } from "../../../text/tree-path.ts";
+import type { DependencyLayer, DependencyLayerOptions } from "./dependency-layer.ts";
+import { parseTomlSections, readTomlString, readTomlWorkspace } from "./manifest-text.ts";
 import {
-  createDependencyLayer,
-  type DependencyLayer,
-  type DependencyLayerFindings,
-  type DependencyLayerOptions,
-} from "./dependency-layer.ts";
-import { createWorkspaceMatcher, parseTomlSections, readTomlList, readTomlString } from "./manifest-text.ts";
-import { type FolderLayerVerdict, findDependencyLayersByFolder, type ManifestTree } from "./manifest-tree.ts";
+  type FolderLayerVerdict,
+  findWorkspaceMembers,
+  type LayerDetector,
+  type ManifestTree,
+  relativeTo,
+} from "./manifest-tree.ts";
 import { findRequirementsFiles } from "./requirements.ts";
 
 const ownVersions = { uv: "0.9.5", poetry: "2.2.1" };
@@ -18,18 +19,18 @@ const environmentFolder = "/opt/venvs";
  * outside the repository, to keep the working tree clean. The first layer's virtual environment is on the
  * `PATH`.
  */
-export function findPythonLayers(
-  tree: ManifestTree,
-  options: DependencyLayerOptions,
-): DependencyLayerFindings {
-  const folders = tree.foldersWith("pyproject.toml", "requirements.txt");
-  const found = findDependencyLayersByFolder(folders, (folder) => judge(tree, folder, options));
-  const uvs = found.layers.filter(({ manager }) => manager === "uv");
-  const layers = found.layers.map((each, index) =>
-    inEnvironment(each, index, uvs.length === 1 && each === uvs[0]),
-  );
-  return { ...found, layers };
-}
+export const pythonLayers: LayerDetector = {
+  manifests: ["pyproject.toml", "requirements.txt"],
+  judge,
+
+  complete({ layers, leftOut }) {
+    const uvs = layers.filter(({ manager }) => manager === "uv");
+    return {
+      layers: layers.map((each, index) => inEnvironment(each, index, uvs.length === 1 && each === uvs[0])),
+      leftOut,
+    };
+  },
+};
 
 /**
  * The placeholder in shell lines for the path of a layer's virtual environment. The path depends on the
@@ -68,7 +69,7 @@ function judge(tree: ManifestTree, folder: string, options: DependencyLayerOptio
  * get no layer, because they are usually for the documentation.
  */
 function isProject(tree: ManifestTree, folder: string): boolean {
-  const sections = parseTomlSections(tree.readText(joinPath(folder, "pyproject.toml")) ?? "");
+  const sections = parseTomlSections(tree.text(joinPath(folder, "pyproject.toml")));
   return (
     tree.has(joinPath(folder, "requirements.txt")) ||
     sections.some(({ name }) => name === "project" || name === "tool.poetry")
@@ -81,18 +82,12 @@ function judgeUv(
   { ignoreScripts }: DependencyLayerOptions,
 ): FolderLayerVerdict {
   const path = joinPath(folder, "pyproject.toml");
-  const sections = parseTomlSections(tree.readText(path) ?? "");
-  const workspace = sections.find(({ name }) => name === "tool.uv.workspace")?.body;
-  const isMember = createWorkspaceMatcher([
-    ...readTomlList(workspace ?? "", "members"),
-    ...readTomlList(workspace ?? "", "exclude").map((pattern) => `!${pattern}`),
-  ]);
-  const offset = folder === "" ? 0 : folder.length + 1;
-  const members = tree
-    .foldersWith("pyproject.toml")
-    .filter((other) => other !== folder && isPathBelow(folder, other) && isMember(other.slice(offset)));
+  const sections = parseTomlSections(tree.text(path));
+  const workspace = "tool.uv.workspace";
+  const patterns = readTomlWorkspace(sections, workspace);
+  const members = findWorkspaceMembers(tree, folder, "pyproject.toml", patterns);
   const manifests = [path, ...members.map((member) => joinPath(member, "pyproject.toml"))];
-  const local = manifests.find((each) => findLocalSource(tree.readText(each) ?? "", /^tool\.uv\.sources/));
+  const local = manifests.find((each) => findLocalSource(tree.text(each), /^tool\.uv\.sources/));
   if (local)
     return {
       path: local,
@@ -102,20 +97,18 @@ function judgeUv(
   const tool = sections.find(({ name }) => name === "tool.uv")?.body ?? "";
   const [, required] = /^==\s*(\d+\.\d+\.\d+)$/.exec(readTomlString(tool, "required-version") ?? "") ?? [];
   const flags = [
-    workspace === undefined ? "--no-install-project" : "--all-packages --no-install-workspace",
+    sections.some(({ name }) => name === workspace)
+      ? "--all-packages --no-install-workspace"
+      : "--no-install-project",
     ignoreScripts ? "--no-build" : "",
   ];
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "uv",
-      folder,
-      files: [
-        ...manifests,
-        ...["uv.lock", "uv.toml", ".python-version"].map((name) => joinPath(folder, name)).filter(tree.has),
-      ].sort(),
+      files: [...manifests, ...tree.present(folder, "uv.lock", "uv.toml", ".python-version")],
       prepare: toolOfItsOwn("uv", required ?? ownVersions.uv),
       install: [`UV_PROJECT_ENVIRONMENT=${venv} uv sync --frozen ${flags.filter(Boolean).join(" ")}`],
-    }),
+    },
     covers: members,
   };
 }
@@ -127,25 +120,24 @@ function judgePoetry(
 ): FolderLayerVerdict {
   const path = joinPath(folder, "pyproject.toml");
   const lock = joinPath(folder, "poetry.lock");
-  if (findLocalSource(tree.readText(path) ?? "", /^tool\.poetry\..*dependencies/))
+  if (findLocalSource(tree.text(path), /^tool\.poetry\..*dependencies/))
     return {
       path,
       reason: "the file has a dependency in a local folder, which the image does not contain yet",
     };
 
-  const [, made] = /^# .*generated by Poetry (\d+\.\d+\.\d+)/.exec(tree.readText(lock) ?? "") ?? [];
+  const [, made] = /^# .*generated by Poetry (\d+\.\d+\.\d+)/.exec(tree.text(lock)) ?? [];
   const onlyBinary = ignoreScripts ? "POETRY_INSTALLER_ONLY_BINARY=:all: " : "";
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "poetry",
-      folder,
-      files: [path, lock].sort(),
+      files: [path, lock],
       prepare: toolOfItsOwn("poetry", made ?? ownVersions.poetry),
       install: [
         `python3 -m venv ${venv}`,
         `${onlyBinary}VIRTUAL_ENV=${venv} poetry install --no-root --no-interaction`,
       ],
-    }),
+    },
   };
 }
 
@@ -154,23 +146,20 @@ function judgePip(
   folder: string,
   { ignoreScripts }: DependencyLayerOptions,
 ): FolderLayerVerdict {
-  const starts = ["requirements.txt", "requirements-dev.txt", "dev-requirements.txt"]
-    .map((name) => joinPath(folder, name))
-    .filter(tree.has);
+  const starts = tree.present(folder, "requirements.txt", "requirements-dev.txt", "dev-requirements.txt");
   const read = findRequirementsFiles(tree, starts);
   if ("reason" in read) return read;
 
-  const wanted = starts.map((path) => `-r ${path.slice(folder === "" ? 0 : folder.length + 1)}`);
+  const wanted = starts.map((path) => `-r ${relativeTo(folder, path)}`);
   return {
-    layer: createDependencyLayer({
+    layer: {
       manager: "pip",
-      folder,
       files: read.files,
       install: [
         `python3 -m venv ${venv}`,
         `${venv}/bin/pip install --no-cache-dir ${ignoreScripts ? "--only-binary :all: " : ""}${wanted.join(" ")}`,
       ],
-    }),
+    },
   };
 }
 

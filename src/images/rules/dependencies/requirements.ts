@@ -29,7 +29,7 @@ export function findRequirementsFiles(
       files.add(other);
     }
   }
-  return { files: [...files].sort() };
+  return { files: [...files] };
 }
 
 /**

@@ -126,7 +126,11 @@ export function recordWithDiscardedContainer(record: ContainerRecord, now: Date)
     : recordWithStatus(record, "failed", { code: "CONTAINER_LOST", message }, now);
   return {
     ...ended,
-    ...{ containerId: null, creating: null, paused: null, acpPid: null, updatedAt: now.toISOString() },
+    containerId: null,
+    creating: null,
+    paused: null,
+    acpPid: null,
+    updatedAt: now.toISOString(),
   };
 }
 
@@ -169,7 +173,8 @@ function judgeGateways(state: SwarmState | null, resources: readonly EngineResou
         state?.swarmId === swarmId && state?.containers.some(({ status }) => !isTerminalStatus(status));
       return {
         leftover: { kind, name, worker: null, swarmId },
-        ...{ record: null, rank: kind === "container" ? 3 : 4 },
+        record: null,
+        rank: kind === "container" ? 3 : 4,
         why: isNeeded ? "workers of this swarm are not finished" : null,
       };
     });
@@ -184,7 +189,9 @@ function judgeChecks(resources: readonly EngineResource[]): Judged[] {
     .filter(({ isOfCheck }) => isOfCheck)
     .map(({ kind, name, swarmId }) => ({
       leftover: { kind, name, worker: null, swarmId },
-      ...{ record: null, rank: kind === "container" ? 3 : 4, why: null },
+      record: null,
+      rank: kind === "container" ? 3 : 4,
+      why: null,
     }));
 }
 
@@ -201,14 +208,13 @@ function judgeWorker(worker: LeftWorker, locationOf: CleanupInput["locationOf"])
   const homes = worker.resources.filter(isHome).map((resource) => ({ resource, why: whyHome }));
   return [...own, ...homes].map(({ resource, why }, at) => ({
     leftover: {
-      ...{
-        kind: resource.kind,
-        name: resource.name,
-        worker: slugIn(worker, resource),
-        swarmId: worker.swarmId,
-      },
+      kind: resource.kind,
+      name: resource.name,
+      worker: slugIn(worker, resource),
+      swarmId: worker.swarmId,
     },
-    ...{ record: worker.record, why },
+    record: worker.record,
+    why,
     rank: resource.kind === "container" ? 0 : at < own.length ? 1 : 2,
   }));
 }

@@ -8,7 +8,8 @@ import { describeMergeOutcome } from "./describe-merge.ts";
 /** Returns the part of a swarm's summary that describes a merge. All its texts are safe to show. */
 export function mergeSummary({ branch, tip, check, workers }: MergeReport): SummaryMerge {
   return {
-    ...{ branch: sanitizeText(branch), tip: sanitizeText(tip, 40) },
+    branch: sanitizeText(branch),
+    tip: sanitizeText(tip, 40),
     command: check.command === null ? null : sanitizeText(check.command, 1_000),
     workers: workers.map((each) => ({
       worker: sanitizeText(each.worker),

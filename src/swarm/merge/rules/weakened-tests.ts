@@ -82,8 +82,15 @@ export function createWeakenedTestDetector(): WeakenedTestDetector {
     const [isTest, wasTest] = [testFile.test(head.path), testFile.test(head.from)];
     if (file !== null || !(isTest || wasTest) || !hold()) return;
     file = {
-      ...{ path: sanitizeText(head.path), from: sanitizeText(head.from), isTest, wasTest },
-      ...{ isDeleted: head.isDeleted, removed: [], added: [], addedSkips: [], removedSkips: 0 },
+      path: sanitizeText(head.path),
+      from: sanitizeText(head.from),
+      isTest,
+      wasTest,
+      isDeleted: head.isDeleted,
+      removed: [],
+      added: [],
+      addedSkips: [],
+      removedSkips: 0,
     };
     files.push(file);
   };

@@ -17,7 +17,10 @@ export function createNotice(summary: SwarmSummary, occasion: NoticeReason): Not
     "; ",
   );
   return {
-    ...{ event: isEnd ? "ended" : "needs-you", at: madeAt, project, swarmId },
+    event: isEnd ? "ended" : "needs-you",
+    at: madeAt,
+    project,
+    swarmId,
     exit: isEnd ? occasion.exit : null,
     text: isEnd ? text : `Worker ${occasion.worker} needs your attention: ${occasion.why}`,
     needsYou: [

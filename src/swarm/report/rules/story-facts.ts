@@ -94,18 +94,26 @@ export class WorkerFactsReader {
     if (!known && this.#storyById.size >= maxStories) return;
     this.#storyId = status === "in_progress" ? storyId : null;
     this.#storyById.set(storyId, {
-      ...{ attempt: this.#attempt, status, output, commit: commit ?? null, reason: reason ?? null },
+      attempt: this.#attempt,
+      status,
+      output,
+      commit: commit ?? null,
+      reason: reason ?? null,
       checks: (checks ?? []).map((check) => this.#bounded(check)),
       failedCommit: failedWork?.commit ?? null,
-      ...{ workMs: known?.workMs ?? 0, usage: known?.usage ?? null },
+      workMs: known?.workMs ?? 0,
+      usage: known?.usage ?? null,
     });
   }
 
   #hearUsage(said: UsageMessage["payload"]): void {
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = said;
     const now: Usage = {
-      ...{ tokensIn: inputTokens, tokensOut: outputTokens },
-      ...{ cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens, costUsd: costUsd ?? null },
+      tokensIn: inputTokens,
+      tokensOut: outputTokens,
+      cacheRead: cacheReadTokens,
+      cacheWrite: cacheWriteTokens,
+      costUsd: costUsd ?? null,
     };
     const more = sinceThen(now, this.#soFar);
     this.#soFar = now;

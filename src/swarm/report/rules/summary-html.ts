@@ -29,8 +29,13 @@ import { computeTimeline, type TimelineBar } from "./timeline.ts";
  * A symbol for each worker and story status, so that readers need not see colours to recognise the status.
  */
 const marks: Readonly<Record<WorkerSummary["status"] | StorySummary["status"], string>> = {
-  ...{ completed: "✔", failed: "✘", stopped: "■", running: "▶", pending: "…" },
-  ...{ in_progress: "▶", skipped: "–" },
+  completed: "✔",
+  failed: "✘",
+  stopped: "■",
+  running: "▶",
+  pending: "…",
+  in_progress: "▶",
+  skipped: "–",
 };
 
 /**

@@ -66,7 +66,10 @@ function mergeLines({ merge }: SwarmSummary): string[] {
     "",
     `${escapeMarkdown(describeMergedBranch(merge))}.`,
     "",
-    ...["| worker | outcome | why |", "|---|---|---|", ...rows, ""],
+    "| worker | outcome | why |",
+    "|---|---|---|",
+    ...rows,
+    "",
   ];
 }
 

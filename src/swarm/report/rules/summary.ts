@@ -55,13 +55,20 @@ export function createSwarmSummary(
     workers.filter(({ status }) => statuses.includes(status)).length;
   const stories = workers.flatMap((worker) => worker.stories);
   return {
-    ...{ swarmId, project: sanitizeText(project.slug), createdAt, madeAt: now.toISOString(), isOwned },
+    swarmId,
+    project: sanitizeText(project.slug),
+    createdAt,
+    madeAt: now.toISOString(),
+    isOwned,
     systemCalls: engine?.systemCalls === undefined ? null : sanitizeText(engine.systemCalls),
     totals: {
       workers: {
         total: workers.length,
-        ...{ completed: count("completed"), failed: count("failed"), stopped: count("stopped") },
-        ...{ running: count("running"), pending: count("pending") },
+        completed: count("completed"),
+        failed: count("failed"),
+        stopped: count("stopped"),
+        running: count("running"),
+        pending: count("pending"),
       },
       stories: {
         total: stories.length,
@@ -71,7 +78,8 @@ export function createSwarmSummary(
       workMs: workers.reduce((sum, { workMs }) => sum + (workMs ?? 0), 0),
       usage: workers.reduce<WorkerSummary["usage"]>((sum, { usage }) => addUsage(sum, usage), null),
     },
-    ...{ merge, workers },
+    merge,
+    workers,
     next: nextCommandsForSwarm(workers, { isOwned }),
   };
 }
@@ -91,14 +99,19 @@ function summarizeWorker(
     attempt: record.attempt,
     // If no journal has a message, compute the working time from the record's start time.
     workMs: facts.workMs ?? timeOf(record, now),
-    ...{ startedAt: record.startedAt, finishedAt: record.finishedAt },
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
     usage: meteredOf(record.usage) ?? facts.usage ?? record.usage,
     denied: (record.denied ?? []).map(describeDeniedRequest),
     base: record.baseCommit,
     work: workOf(record),
-    ...{ changes, sensitive, proof: proof && summarizeProof(proof) },
+    changes,
+    sensitive,
+    proof: proof && summarizeProof(proof),
     earlier: (record.earlier ?? []).map(({ attempt, code, message }) => ({
-      ...{ attempt, code: sanitizeText(code), message: sanitizeText(message, 500) },
+      attempt,
+      code: sanitizeText(code),
+      message: sanitizeText(message, 500),
     })),
     stories: record.stories.map((story) =>
       summarizeStory(story, {
@@ -113,9 +126,13 @@ function summarizeWorker(
 
 function summarizeProof({ verdict, why, checks, weakenedTests, isCut }: ProofReport): SummaryProof {
   return {
-    ...{ verdict, isCut, why: why === null ? null : sanitizeText(why, 1_000) },
+    verdict,
+    isCut,
+    why: why === null ? null : sanitizeText(why, 1_000),
     checks: checks.map(({ command, before, after }) => ({
-      ...{ command: sanitizeText(command, 1_000), before: before.exitCode, after: after.exitCode },
+      command: sanitizeText(command, 1_000),
+      before: before.exitCode,
+      after: after.exitCode,
       output: after.exitCode === 0 ? "" : sanitizeLines(after.output),
     })),
     weakened: weakenedTests.map(({ path, line }) => sanitizeText(`${path}: ${line}`)),
@@ -138,11 +155,16 @@ function summarizeStory(
 ): StorySummary {
   const current = facts?.status === status ? facts : null;
   return {
-    ...{ id: sanitizeText(id), title: title === null ? null : sanitizeText(title), status, attempt },
+    id: sanitizeText(id),
+    title: title === null ? null : sanitizeText(title),
+    status,
+    attempt,
     output: current === null || current.output === "" ? null : current.output,
     reason: cleanReason(reason ?? current?.reason ?? null),
-    ...{ commit: commit ?? current?.commit ?? null, unfinished },
-    ...{ workMs: facts?.workMs ?? null, usage: meteredOf(usage ?? null) ?? facts?.usage ?? null },
+    commit: commit ?? current?.commit ?? null,
+    unfinished,
+    workMs: facts?.workMs ?? null,
+    usage: meteredOf(usage ?? null) ?? facts?.usage ?? null,
     checks: (current?.checks ?? []).map((check) => ({ ...check, command: sanitizeText(check.command) })),
   };
 }

@@ -50,7 +50,9 @@ export function planReworkAttempts(
       { lost: new Set(), reopened: new Map([[record.containerName, storyId]]), now },
     );
     return {
-      ...{ ...next, baseCommit: base, collected: { ...collected, commit, at: now.toISOString() } },
+      ...next,
+      baseCommit: base,
+      collected: { ...collected, commit, at: now.toISOString() },
       collecting:
         commit === collected.commit ? null : { ref: collected.ref, old: collected.commit, new: commit },
     };
@@ -101,8 +103,16 @@ function nextAttempt(
   return {
     ...recordWithStatus(record, "pending", null, now),
     containerName: workerContainerName({ projectId: project.id, swarmId, slug: workerSlug(record), attempt }),
-    ...{ attempt, stories, storyProgress: countStoryProgress(stories), lastSeq: 0 },
-    ...{ containerId: null, creating: null, paused: null, collecting: null, acpPid: null, proof: null },
+    attempt,
+    stories,
+    storyProgress: countStoryProgress(stories),
+    lastSeq: 0,
+    containerId: null,
+    creating: null,
+    paused: null,
+    collecting: null,
+    acpPid: null,
+    proof: null,
     ...(record.reason && { earlier: [...(record.earlier ?? []), endOfAttempt(record, now)].slice(-100) }),
     ...withoutRetryCommand(record),
   };

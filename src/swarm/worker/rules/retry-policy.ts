@@ -16,9 +16,18 @@ export interface RetryPolicy {
  * or because the user must decide.
  */
 const final: readonly string[] = [
-  ...["REQUEST_INVALID", "MISSING_ENV_VAR", "TASK_FILE_NOT_FOUND", "TASK_FILE_INVALID"],
-  ...["AGENT_NOT_FOUND", "AGENT_AUTH_FAILED", "DEPENDENCY_FAILED", "BASE_CONFLICT"],
-  ...["COLLECT_FAILED", "HISTORY_REWRITTEN", "ACP_PROTOCOL_VIOLATION", "UNKNOWN_ERROR"],
+  "REQUEST_INVALID",
+  "MISSING_ENV_VAR",
+  "TASK_FILE_NOT_FOUND",
+  "TASK_FILE_INVALID",
+  "AGENT_NOT_FOUND",
+  "AGENT_AUTH_FAILED",
+  "DEPENDENCY_FAILED",
+  "BASE_CONFLICT",
+  "COLLECT_FAILED",
+  "HISTORY_REWRITTEN",
+  "ACP_PROTOCOL_VIOLATION",
+  "UNKNOWN_ERROR",
   "BUDGET_EXCEEDED",
 ];
 
@@ -71,7 +80,11 @@ function essence(message: string): string {
  * a call of the engine failed.
  */
 const passing: readonly string[] = [
-  ...["INTERRUPTED", "CONTAINER_START_FAILED", "CONTAINER_GONE", "CONTAINER_NOT_RUNNING", "ENGINE_FAILED"],
+  "INTERRUPTED",
+  "CONTAINER_START_FAILED",
+  "CONTAINER_GONE",
+  "CONTAINER_NOT_RUNNING",
+  "ENGINE_FAILED",
 ];
 
 /**

@@ -447,7 +447,7 @@ describe("what an agent may make any number of", () => {
     const facts = fold([init, ...many]);
     const { usage } = applyClaudeEvent(facts, said("Done.", "msg_last"));
 
-    expect([facts.openTools.size, facts.countedMessageIds.size]).toEqual([1_000, 1_000]);
+    expect([facts.openTools.size, facts.usage.countedMessageIds.size]).toEqual([1_000, 1_000]);
     expect(usage?.inputTokens).toBe(5_001 * 100);
   });
 

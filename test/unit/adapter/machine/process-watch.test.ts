@@ -127,10 +127,11 @@ describe("what an engine is told of processes", () => {
 
   test("is the same rule for whatever is made: a worker has what a sandbox has", () => {
     const { limits, ...spec } = specOf("image", "runsc");
-    const { HostConfig } = containerOptions(
-      { ...spec, limits: { ...limits, pids: 512 } },
-      { diskEnforced: false, profile: null },
-    );
+    const { HostConfig } = containerOptions({
+      spec: { ...spec, limits: { ...limits, pids: 512 } },
+      diskEnforced: false,
+      profile: null,
+    });
 
     expect(HostConfig?.PidsLimit).toBe(8_320);
     expect(HostConfig?.Ulimits).toContainEqual({ Name: "nproc", Soft: 512, Hard: 512 });

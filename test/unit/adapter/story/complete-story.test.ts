@@ -13,17 +13,22 @@ test.each([
   ["the requirement was already met: nothing had to change", [check], tip],
 ])("a completed story is told as %s", async (output, checks, before) => {
   const said: unknown[] = [];
-  const workspace = { base: tip, tip: async () => tip, treeOf: async () => "tree", moveTo: async () => {} };
+  const workspace = {
+    spec: { base: tip },
+    tip: async () => tip,
+    treeOf: async () => "tree",
+    moveTo: async () => {},
+  };
   const deps = {
     ...{
       workspace,
       appendToJournal: async (message: unknown) => void said.push(message),
       conversationOf: () => null,
     },
-    ...{ swarmId: "s", taskFile: { metadata: { title: "t" } } },
+    ...{ sandbox: {}, task: { swarmId: "s", taskFile: { metadata: { title: "t" } } } },
   } as unknown as StoryExecutionDeps;
 
-  await completeStory(deps, { story: storyWith(), from: before }, { tree: "tree", checks });
+  await completeStory(deps, { story: storyWith(), startCommit: before }, { tree: "tree", checks });
 
   expect(said.at(-1)).toMatchObject({ type: "progress-update", payload: { output, checks } });
 });

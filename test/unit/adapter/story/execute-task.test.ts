@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FatalWorkerError } from "../../../../adapter/machine/fatal-worker-error.ts";
-import { TaskLimitReached } from "../../../../adapter/machine/task-limit-reached.ts";
+import { FatalWorkerError, TaskLimitReached } from "../../../../adapter/machine/fatal-worker-error.ts";
 import { executeTask, type TaskExecutionDeps } from "../../../../adapter/story/execute-task.ts";
 import type { StoryStatus } from "../../../../src/contract/swarm-state.ts";
 import { storyWith, taskFileWith } from "../../../fakes/tasks/task-files.ts";
@@ -16,7 +15,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): {
   const stories = Object.keys(statusById).map((id) => storyWith({ id }));
   const known = new Map(Object.entries(statusById).filter(([, status]) => status !== "pending"));
   const deps = {
-    ...{ taskFile: taskFileWith({ stories }), request: {}, env: {}, paths: {} },
+    ...{ task: { taskFile: taskFileWith({ stories }), request: {} }, sandbox: { paths: {} } },
     history: {
       statusById: known,
       commitById: new Map(),
@@ -24,7 +23,7 @@ function between(statusById: Readonly<Record<string, StoryStatus>>): {
       lastCheckpoint: null,
       lastBundle: null,
     },
-    workspace: { base, tip: async () => base },
+    workspace: { spec: { base }, tip: async () => base },
     record: async (message: unknown) => void said.push(message),
     onStory: () => {},
   } as unknown as TaskExecutionDeps;

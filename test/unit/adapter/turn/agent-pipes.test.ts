@@ -12,9 +12,9 @@ import { commandAgent } from "../../../../adapter/agents/command-agent.ts";
 import { runProgramAsAgentUser } from "../../../../adapter/machine/agent-user.ts";
 import type { StartCommandTimeLimit } from "../../../../adapter/machine/command-time-limits.ts";
 import { TimeLimitReached } from "../../../../adapter/machine/pause-aware-clock.ts";
-import { readRegularFileScript } from "../../../../adapter/machine/regular-file-scripts.ts";
 import { startAgentProgram } from "../../../../adapter/turn/agent-program.ts";
 import { prepareWorkspace } from "../../../../adapter/workspace/prepare-workspace.ts";
+import { readRegularFileScript } from "../../../../adapter/workspace/work-folder.ts";
 import {
   commandStateScript,
   killCommandScript,

@@ -12,7 +12,7 @@ import { createGit } from "../../../../adapter/workspace/git.ts";
 import { git, write } from "../../../fakes/git/repository.ts";
 
 const env = { PATH: "/usr/bin:/bin", HOME: "/nonexistent" };
-const limits = { workFiles: 5, workBytes: 4_000, workFileBytes: 2_000 };
+const workLimits = { workFiles: 5, workBytes: 4_000, workFileBytes: 2_000 };
 const limit = () => ({ signal: new AbortController().signal, [Symbol.dispose]: () => {} });
 const tebi = 1024 ** 4;
 
@@ -36,7 +36,7 @@ const test = base.extend<{ folder: string }>({
 /** What the measuring says; null when all of it may be committed. */
 async function refusalOf(folder: string): Promise<ChangedFilesTooLargeError | null> {
   execFileSync("chown", ["-R", "1000:1000", folder]);
-  const deps = { folder, git: createGit(folder, env, limit), limit, base: "main", limits };
+  const deps = { folder, git: createGit({ folder, env, limit }), limit, base: "main", workLimits };
   try {
     await checkChangedFilesLimits(deps, {});
     return null;
@@ -115,7 +115,7 @@ describe.skipIf(process.getuid?.() !== 0)("what a task may commit", () => {
       return { signal: over.signal, [Symbol.dispose]: () => clearTimeout(timer) };
     };
 
-    const adding = createGit(folder, env, soon).run(["add", "--all"]);
+    const adding = createGit({ folder, env, limit: soon }).run(["add", "--all"]);
 
     await expect(adding).rejects.toThrow(/^git add took longer than 2 min 0 s$/);
   });

@@ -26,7 +26,6 @@ async function openBoard({ columns = 80, rows = 24, unicode = true, mode = "tty"
   const board = await openSwarmBoard({
     ...{ mode, unicode, terminal: terminal as never },
     style: (_format, text) => `\u001b[36m${text}\u001b[39m`,
-    clock: { now: () => Date.now(), date: () => new Date() },
   });
   return { terminal, board };
 }

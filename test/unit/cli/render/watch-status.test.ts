@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openLiveLines } from "../../../../src/cli/board/live-lines.ts";
-import { createOutput, type Output } from "../../../../src/cli/render/output.ts";
+import { createOutput } from "../../../../src/cli/render/create-output.ts";
+import type { Output } from "../../../../src/cli/render/output.ts";
 import { type WatchedSwarm, watchStatus } from "../../../../src/cli/render/watch-status.ts";
 import type { ContainerRecord, SwarmState } from "../../../../src/state/rules/swarm-state.ts";
 import { FakeTerminal } from "../../../fakes/cli/terminal.ts";
@@ -38,7 +39,7 @@ function outputOn(terminal: FakeTerminal, stdout: string[]): Output {
     stdout: { write: (text: string) => stdout.push(text) } as unknown as NodeJS.WriteStream,
     ...{ stderr: process.stderr, stdin: process.stdin },
   });
-  return { ...plain, live: async () => ({ ...(await openLiveLines(terminal as never)), terminal }) };
+  return { ...plain, live: () => ({ ...openLiveLines(terminal as never), terminal }) };
 }
 
 const signal = new AbortController().signal;

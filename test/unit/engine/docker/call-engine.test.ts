@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { describe, expect, test } from "vitest";
-import { createEngineCaller } from "../../../../src/engine/docker/call-engine.ts";
+import { type AbortOption, createEngineCaller } from "../../../../src/engine/docker/call-engine.ts";
 
 const id = "ab".repeat(32);
 const frozen = { Id: id, Names: ["/aimi-one"], State: "paused" };
@@ -24,13 +24,13 @@ function caller(listed: readonly object[] | Error) {
 
 /** Never answers, and tells whether it was given up. */
 function unanswered(): {
-  readonly ask: (signal: AbortSignal) => Promise<never>;
+  readonly ask: (ending: AbortOption) => Promise<never>;
   readonly isOver: () => boolean;
 } {
   let seen: AbortSignal | undefined;
   return {
-    ask: (signal) => {
-      seen = signal;
+    ask: ({ abortSignal }) => {
+      seen = abortSignal;
       return new Promise(() => {});
     },
     isOver: () => seen?.aborted === true,
@@ -98,10 +98,13 @@ test("a call that is answered is not given up afterwards", async () => {
   const { call, ended } = caller([frozen]);
   let given: AbortSignal | undefined;
 
-  const answer = await call({ operation: "open a stream", container: id, limitMs }, async (signal) => {
-    given = signal;
-    return "answered";
-  });
+  const answer = await call(
+    { operation: "open a stream", container: id, limitMs },
+    async ({ abortSignal }) => {
+      given = abortSignal;
+      return "answered";
+    },
+  );
   // It would be given up by now, had the watch not ended with the answer.
   await expect(call({ operation: "wait", limitMs: 3 * limitMs }, unanswered().ask)).rejects.toMatchObject({
     code: "ENGINE_FAILED",

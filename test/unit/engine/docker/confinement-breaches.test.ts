@@ -13,7 +13,7 @@ test("swap without a limit is a breach, unless the kernel cannot count it for an
   } as unknown as Parameters<typeof findConfinementBreaches>[0];
 
   const [counted, uncounted] = [true, false].map((limitsSwap) =>
-    findConfinementBreaches(inspected, specOf("image", "runc"), { limitsSwap }),
+    findConfinementBreaches(inspected, { spec: specOf("image", "runc"), limitsSwap }),
   );
 
   expect(counted).toContain("the container's swap has no limit");

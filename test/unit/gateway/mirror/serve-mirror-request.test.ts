@@ -12,9 +12,10 @@ import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import type { HostTraffic } from "../../../../gateway/http/access-reports.ts";
 import { replaceBytes } from "../../../../gateway/http/replace-bytes.ts";
 import { checkMirrorRequest } from "../../../../gateway/mirror/mirror-rules.ts";
-import { type MirrorTraffic, serveMirrorRequest } from "../../../../gateway/mirror/serve-mirror-request.ts";
+import { serveMirrorRequest } from "../../../../gateway/mirror/serve-mirror-request.ts";
 import {
   type SendUpstreamRequest,
   sendUpstreamRequest,
@@ -39,7 +40,7 @@ interface Seen {
 interface World {
   readonly seen: Seen[];
   readonly refused: [what: string, why: RefusalReason][];
-  readonly reached: MirrorTraffic[];
+  readonly reached: HostTraffic[];
   readonly registry: string;
   readonly base: string;
   readonly doorPort: number;
@@ -82,7 +83,7 @@ async function world({
 }: Settings = {}): Promise<World> {
   const seen: Seen[] = [];
   const refused: World["refused"] = [];
-  const reached: MirrorTraffic[] = [];
+  const reached: HostTraffic[] = [];
   const served: Promise<void>[] = [];
   const controller = new AbortController();
   const registryServer = createServer((request, response) => {
@@ -98,7 +99,7 @@ async function world({
     const rest = (request.url ?? "").slice("/r/TOKEN/mirror".length);
     const deps = {
       refuse: (what: string, why: RefusalReason) => void refused.push([what, why]),
-      onServed: (facts: MirrorTraffic) => void reached.push(facts),
+      onEnded: (facts: HostTraffic) => void reached.push(facts),
       ask: put,
       signal: controller.signal,
     };

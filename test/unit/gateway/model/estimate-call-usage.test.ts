@@ -1,9 +1,20 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { addIncludeUsage, estimateModelCallUsage } from "../../../../gateway/model/estimate-call-usage.ts";
+import { prepareModelCall } from "../../../../gateway/model/estimate-call-usage.ts";
+import { zeroTokenCounts } from "../../../../src/usage/spending.ts";
 
-type Api = Parameters<typeof estimateModelCallUsage>[0];
+type Prepare = Parameters<typeof prepareModelCall>;
+type Api = Exclude<Prepare[0], null>;
+
+const estimateModelCallUsage = (...call: Prepare) => {
+  const { model, counts } = prepareModelCall(...call);
+  return { model, counts };
+};
+const addIncludeUsage = (...call: Prepare) => {
+  const { body, isChanged } = prepareModelCall(...call);
+  return { body, isChanged };
+};
 
 const paths: Readonly<Record<string, readonly [Api, string]>> = {
   messages: ["anthropic", "/v1/messages"],
@@ -32,13 +43,9 @@ describe("the most that a call can take", () => {
     expect(reserve("messages", body)).toEqual({
       model: "claude-opus-5-5",
       counts: {
-        ...{
-          inputTokens: length(body),
-          outputTokens: 32_000,
-          cacheReadTokens: 0,
-          cacheWriteTokens: 0,
-          priceFactor: 1,
-        },
+        ...zeroTokenCounts,
+        inputTokens: length(body),
+        outputTokens: 32_000,
       },
     });
   });
@@ -100,7 +107,7 @@ describe("the most that a call can take", () => {
   });
 
   test("is nothing where tokens are only counted, or nothing is sent", () => {
-    const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    const zero = zeroTokenCounts;
     const body = Buffer.from("{}");
     expect(estimateModelCallUsage("anthropic", "/v1/messages/count_tokens", body, undefined).counts).toEqual(
       zero,

@@ -3,8 +3,9 @@ import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { afterEach, describe, expect, test } from "vitest";
+import type { HostTraffic } from "../../../../gateway/http/access-reports.ts";
 import { isPublicAddress } from "../../../../gateway/mirror/public-address.ts";
-import { openTunnel, type TunnelDeps, type TunnelTraffic } from "../../../../gateway/tunnel/open-tunnel.ts";
+import { openTunnel, type TunnelDeps } from "../../../../gateway/tunnel/open-tunnel.ts";
 import type { RefusalReason } from "../../../../src/contract/gateway.ts";
 import { hello, serverName } from "../../../fakes/gateway/client-hellos.ts";
 
@@ -17,7 +18,7 @@ type Serve = typeof openTunnel;
 
 interface World {
   readonly refused: (readonly [what: string, why: RefusalReason])[];
-  readonly reached: TunnelTraffic[];
+  readonly reached: HostTraffic[];
   /** Everything that was connected to, by address. */
   readonly connections: string[];
   /** The upstream's ends. */

@@ -5,9 +5,9 @@ import { type EntryToPack, packFiles } from "../../../../src/archive/pack-files.
 import type { SandboxRecord } from "../../../../src/contract/sandbox-run.ts";
 import type { Containers } from "../../../../src/engine/containers.ts";
 import type { ConnectedEngine } from "../../../../src/engine/engine.ts";
-import { kernelLock } from "../../../../src/machine/kernel-lock.ts";
-import { createRecordSeal } from "../../../../src/sandbox/record-seal.ts";
+import { kernelLock } from "../../../../src/machine/locks/kernel-lock.ts";
 import { openSandboxFolders } from "../../../../src/sandbox/sandbox-folders.ts";
+import { createRecordSeal } from "../../../../src/sandbox/sandbox-records.ts";
 import {
   type CollectedSandboxFiles,
   collectSandboxFiles,

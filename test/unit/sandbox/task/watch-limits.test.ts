@@ -43,8 +43,8 @@ async function watch(
   } as unknown as Containers;
   const limits = { diskBytes, files: 100, pids: 64 };
   const code = await watchSandboxLimits(
-    containers,
-    { id: "c", runtime: "runc", name: "it", limits, mounted: [] },
+    { containers, containerId: "c" },
+    { runtime: "runc", name: "it", limits, mounted: [] },
     stopping.signal,
     time,
   ).then(

@@ -5,7 +5,7 @@ import { labels } from "../../../../src/engine/engine.ts";
 import type { PrivateEngine, PrivateEngineStatus } from "../../../../src/engine/private-engine.ts";
 import { SwarmError } from "../../../../src/errors/errors.ts";
 import type { ListedImage } from "../../../../src/images/image-operations.ts";
-import type { JournalSummary } from "../../../../src/protocol/journal-summary.ts";
+import type { JournalSummary } from "../../../../src/protocol/host-journal.ts";
 import type { ContainerRecord } from "../../../../src/state/rules/swarm-state.ts";
 import {
   type CleanUpDeps,

@@ -10,8 +10,8 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
   const taken: BundleToImport[] = [];
   const swarm = fakeSwarm([{ slug: "one" }]);
   const name = swarm.nameOf("one");
-  const ref = `refs/aimi/${swarm.deps.swarmId}/one`;
-  Object.assign(swarm.deps.work, {
+  const ref = `refs/aimi/${swarm.deps.swarm.swarmId}/one`;
+  Object.assign(swarm.deps.repository.work, {
     commitAt: async () => at,
     async importBundle(work: BundleToImport) {
       taken.push(work);
@@ -19,7 +19,7 @@ async function knownAt(collecting: RefMove | null, at: string): Promise<string |
     },
   });
   Object.assign(swarm.deps.channel, { readFile: async function* () {} });
-  await swarm.deps.change(name, (record) => ({
+  await swarm.deps.store.change(name, (record) => ({
     ...record,
     ...{ collected: { commit: first, ref, at: "2026-01-02T00:00:00.000Z" } },
     collecting: collecting && { ...collecting, ref },

@@ -4,6 +4,7 @@ import { SwarmError } from "../../../../src/errors/errors.ts";
 import { homeVolumeName } from "../../../../src/state/rules/worker-names.ts";
 import { countStoryProgress } from "../../../../src/state/rules/worker-record.ts";
 import { openNetworkAccessWithoutGateway } from "../../../../src/swarm/worker/network-access.ts";
+import type { ProveResult } from "../../../../src/swarm/worker/owner-services.ts";
 import { fakeSwarm } from "../../../fakes/swarm/fake-swarm.ts";
 
 const away = new SwarmError("ENGINE_UNREACHABLE", { tried: ["/nowhere"] });
@@ -46,7 +47,8 @@ describe("what a worker says that is no news of a story", () => {
 
   test("and cannot be written ends the worker at its next word, with the reason", async () => {
     const full = new SwarmError("STATE_WRITE_FAILED", { file: "state", reason: "ENOSPC", holds: "old" });
-    const swarm = fakeSwarm([{ slug: "one" }], {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    Object.assign(swarm.deps.store, {
       changeSoon: async () => {
         throw full;
       },
@@ -71,7 +73,7 @@ describe("a worker whose budget is used up", () => {
 
     expect(containers[0]).toMatchObject({ status: "failed", reason: budget, containerId: null });
     expect(await swarm.containers.inspect(swarm.nameOf("one"))).toBeNull();
-    expect(await swarm.deps.volumes.list({})).toEqual([]);
+    expect(await swarm.deps.sandboxes.volumes.list({})).toEqual([]);
     expect(closed).toEqual(["one"]);
   });
 
@@ -85,7 +87,7 @@ describe("a worker whose budget is used up", () => {
     } as unknown as Parameters<typeof create>[0]);
     await start(id);
     await stop(id, { graceMs: 0 });
-    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+    await swarm.deps.store.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, status: "running", containerId: id, baseCommit: "a".repeat(40) },
     }));
     accessEnded.abort(budget);
@@ -105,8 +107,8 @@ describe("a pause whose time is over", () => {
     const [one, two] = [await swarm.talk("one"), await swarm.talk("two")];
     const { inspect } = swarm.containers;
     Object.assign(swarm.containers, { inspect: () => Promise.reject(away) });
-    const until = new Date(swarm.deps.clock().getTime() - 1).toISOString();
-    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+    const until = new Date(swarm.deps.time.clock().getTime() - 1).toISOString();
+    await swarm.deps.store.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, paused: { reason: "model limit", since: until, until } },
     }));
     await swarm.until(({ containers }) => (containers[0]?.paused?.until ?? until) > until);
@@ -140,9 +142,9 @@ describe("a worker that is kept", () => {
   test("is waited for no longer when its owner is to end, and is left as it is", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const owner = swarm.own();
-    const { wait } = swarm.deps.timing;
+    const { wait } = swarm.deps.time;
     Object.assign(swarm.containers, { inspect: () => Promise.reject(away) });
-    Object.assign(swarm.deps.timing, {
+    Object.assign(swarm.deps.time, {
       wait: (...words: Parameters<typeof wait>) => {
         owner.halt.abort({ reason: "asked to stop", graceMs: 0 });
         return wait(...words);
@@ -227,7 +229,7 @@ describe("a worker that is kept", () => {
   test("has the stories that its file has when it is asked for the first time", async () => {
     const swarm = fakeSwarm([{ slug: "one" }]);
     const stories = [{ id: "US-009", status: "pending", commit: null, attempt: 1, reason: null }] as const;
-    await swarm.deps.change(swarm.nameOf("one"), (record) => ({
+    await swarm.deps.store.change(swarm.nameOf("one"), (record) => ({
       ...{ ...record, stories, storyProgress: countStoryProgress(stories) },
     }));
     const { ended } = swarm.own();
@@ -239,7 +241,8 @@ describe("a worker that is kept", () => {
   });
 
   test("is remembered before its record says that it ended: a crash in between repeats only that", async () => {
-    const swarm = fakeSwarm([{ slug: "one" }], {
+    const swarm = fakeSwarm([{ slug: "one" }]);
+    Object.assign(swarm.deps.tasks, {
       addToLedger: async () => {
         remembered.push(swarm.record("one").status);
       },
@@ -269,7 +272,8 @@ describe("a result that is proved", () => {
     ["broken", "failed", { code: "PROOF_FAILED", message: "`npm test` exits with 1" }],
     ["not-worse", "completed", null],
   ] as const)("to be %s has %s", async ([verdict, status, reason]) => {
-    const swarm = fakeSwarm([{ slug: "one" }], { prove: async () => proofOf(verdict) });
+    const proofs = { prove: async () => proofOf(verdict), find: async () => null };
+    const swarm = fakeSwarm([{ slug: "one" }], { proofs });
     const { ended } = swarm.own();
     (await swarm.talk("one")).complete();
 
@@ -277,7 +281,7 @@ describe("a result that is proved", () => {
 
     expect(record).toMatchObject({ status, reason, proof: { verdict } });
     // Its agent may be asked once more.
-    expect(await swarm.deps.volumes.list({})).toEqual([homeVolumeName(swarm.nameOf("one"))]);
+    expect(await swarm.deps.sandboxes.volumes.list({})).toEqual([homeVolumeName(swarm.nameOf("one"))]);
   });
 
   test.for([
@@ -285,13 +289,12 @@ describe("a result that is proved", () => {
     ["after a while when the night ended", false],
   ] as const)("is not waited for %s, and is proved when it goes on", async ([, isAtOnce]) => {
     const begun = Promise.withResolvers<void>();
-    const swarm = fakeSwarm([{ slug: "one" }], {
-      async prove(_worker, _result, signal) {
-        begun.resolve();
-        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-        throw new Error("unreachable");
-      },
-    });
+    const prove: ProveResult = async (_worker, _result, signal) => {
+      begun.resolve();
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      throw new Error("unreachable");
+    };
+    const swarm = fakeSwarm([{ slug: "one" }], { proofs: { prove, find: async () => null } });
     const { ended, halt, stopNow } = swarm.own();
     (await swarm.talk("one")).complete();
     await begun.promise;

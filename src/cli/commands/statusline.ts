@@ -1,9 +1,0 @@
-import { SwarmError } from "../../errors/errors.ts";
-import type { CommandHandler } from "../flags/command.ts";
-
-/** Throws a USAGE error. `fast-hooks.ts` has already handled the valid forms of `swarm statusline`. */
-export const statuslineCommand: CommandHandler = async () => {
-  throw new SwarmError("USAGE", {
-    message: "swarm statusline takes no arguments, only the flag --wrap <command>",
-  });
-};

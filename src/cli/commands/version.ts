@@ -1,8 +1,0 @@
-import { exitCodes } from "../../errors/exit-codes.ts";
-import type { CommandHandler } from "../flags/command.ts";
-import { version } from "../version.ts";
-
-export const versionCommand: CommandHandler = async ({ output }) => {
-  output.result({ version }, () => [version]);
-  return exitCodes.done;
-};
