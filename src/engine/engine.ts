@@ -66,6 +66,7 @@ export interface EngineWorktreeScope {
  */
 export interface ContainerEngine {
   readonly endpoint: string;
+  readonly capabilities: EngineCapabilities;
   /**
    * Returns the properties that the engine reports about itself; throws ENGINE_UNREACHABLE if no engine
    * answers.
@@ -138,3 +139,12 @@ export const labels = {
   /** The names and the checksums of the inputs from which swarm built the image, as JSON. */
   inputs: "org.aimi.inputs",
 } as const;
+/** What an engine can do beyond running containers. An engine announces it, and a use case asks before it relies on it. */
+export interface EngineCapabilities {
+  /** Whether the engine can freeze a running container. */
+  readonly pause: boolean;
+  /** Whether networks can have a chosen range of IP addresses. */
+  readonly subnets: boolean;
+  /** Whether volumes have names, so that they outlive a container. */
+  readonly namedVolumes: boolean;
+}

@@ -1,5 +1,6 @@
 import { isError, SwarmError } from "../errors/errors.ts";
 import { once } from "../text/once.ts";
+import { withinCapabilities } from "./capabilities.ts";
 import type { ContainerEngine, EngineCandidate, TriedEngineCandidate } from "./engine.ts";
 import type { PrivateEngine } from "./private-engine.ts";
 import type { ProbeCache } from "./probe-cache.ts";
@@ -59,7 +60,7 @@ export interface EnginesDeps {
 export function openEngines(deps: EnginesDeps): Engines {
   const clients = new Map<string, Promise<ContainerEngine>>();
   const at = (endpoint: string): Promise<ContainerEngine> => {
-    const client = clients.get(endpoint) ?? deps.connect(endpoint);
+    const client = clients.get(endpoint) ?? deps.connect(endpoint).then(withinCapabilities);
     clients.set(endpoint, client);
     return client;
   };

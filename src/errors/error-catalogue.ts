@@ -47,6 +47,7 @@ export interface ErrorFacts extends SandboxErrorFacts {
   CLAUDE_FAILED: Texts<"command" | "reason">;
   ENGINE_UNREACHABLE: { readonly tried: readonly string[] };
   ENGINE_CHANGED: Texts<"endpoint" | "recorded" | "found">;
+  ENGINE_LACKS: Texts<"endpoint" | "action">;
   ENGINE_FAILED: Texts<"operation" | "reason">;
   ENGINE_UNSUPPORTED: Texts<"system" | "reason">;
   ENGINE_START_FAILED: Texts<"reason" | "log">;
@@ -250,6 +251,10 @@ export const errorCatalogue: ErrorEntries<ErrorFacts> = {
     (f) =>
       `The engine at ${f.endpoint} has the id ${f.found}, but this swarm belongs to the engine with the id ${f.recorded}`,
     "Set DOCKER_HOST to the address of this swarm's engine.",
+  ),
+  ENGINE_LACKS: environment(
+    (f) => `The engine at ${f.endpoint} cannot ${f.action}`,
+    "Choose another engine with --engine.",
   ),
   ENGINE_FAILED: environment(
     (f) => `The engine could not ${f.operation}: ${f.reason}`,

@@ -41,6 +41,7 @@ export async function createSwarmGateway(
     swarm,
     store: owner.store,
     sandboxes: {
+      canPause: engine.capabilities.pause,
       containers,
       networks,
       volumes,

@@ -63,6 +63,8 @@ export interface GatewayDeps {
 
 export interface GatewaySandboxes {
   readonly containers: Containers;
+  /** Whether the engine can pause containers. */
+  readonly canPause: boolean;
   readonly networks: Networks;
   readonly volumes: Volumes;
   /** The container runtime of the workers. */

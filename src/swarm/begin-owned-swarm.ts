@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { requireCapability } from "../engine/capabilities.ts";
 import { chooseSystemCallFilter, describeSystemCallFilter } from "../engine/rules/system-call-filter.ts";
 import { SwarmError } from "../errors/errors.ts";
 import { modelAccess } from "../gateway/agent-access.ts";
@@ -50,6 +51,8 @@ export async function beginOwnedSwarm(
   access.refuse(due);
   if (works.length === 0) for (const line of access.describe(due)) report.onStep(line);
   const engine = await project.engines.started(known?.engine?.endpoint ?? null);
+  // A worker keeps its journal on a volume, so that no kill of its container loses it.
+  requireCapability(engine, "namedVolumes");
   const network = await access.network((await engine.open()).networks, report.signal);
   const { id, name, endpoint, runtimes, filter } = await engine.info(report.signal);
   const { runtime, level: isolation } = await findSandboxRuntime(project, engine, settings, report.signal);

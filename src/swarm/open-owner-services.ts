@@ -67,7 +67,15 @@ export async function openOwnerServices(
   const services: OwnerServices = {
     swarm: { swarmId, projectId: state.project.id, worktree, settings },
     store: states,
-    sandboxes: { containers, volumes, image, imageCommit, runtime, limits },
+    sandboxes: {
+      canPause: engine.capabilities.pause,
+      containers,
+      volumes,
+      image,
+      imageCommit,
+      runtime,
+      limits,
+    },
     repository: { work, commits, author: await (await project.git.queries()).user() },
     channel: workerChannel(repository, swarmId, containers),
     networkAccess,

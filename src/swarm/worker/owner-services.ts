@@ -70,6 +70,8 @@ export interface SwarmStore {
 
 /** The engine, and from what the owner creates the workers' containers. */
 export interface WorkerSandboxes {
+  /** Whether the engine can pause containers. */
+  readonly canPause: boolean;
   readonly containers: Containers;
   readonly volumes: Volumes;
   readonly image: string;

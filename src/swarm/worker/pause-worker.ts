@@ -9,14 +9,17 @@ const modelLimit = "rate limit of the model's API";
 /** What pauses a worker: `OwnerServices` satisfies it, and so does what the gateway's supervisor has. */
 export interface PausingServices {
   readonly store: Pick<SwarmStore, "record" | "change">;
-  readonly sandboxes: { readonly containers: Pick<WorkerSandboxes["containers"], "pause"> };
+  readonly sandboxes: Pick<WorkerSandboxes, "canPause"> & {
+    readonly containers: Pick<WorkerSandboxes["containers"], "pause">;
+  };
   readonly events: Pick<OwnerEvents, "emit">;
   readonly time: Pick<OwnerTime, "clock" | "signal">;
 }
 
 /**
- * Pauses a worker until the rate limit of its model ends, because a paused container uses no CPU. `until` is
- * the time of that end, in milliseconds since 1970.
+ * Pauses a worker until the rate limit of its model ends, because a paused container uses no CPU. On an engine
+ * that cannot pause, the container keeps running, and the agent itself waits. `until` is the time of that end,
+ * in milliseconds since 1970.
  */
 export async function pauseWorkerForRateLimit(
   { store, sandboxes, events, time }: PausingServices,
@@ -26,7 +29,7 @@ export async function pauseWorkerForRateLimit(
   const record = await store.record(name);
   const { status, paused } = record;
   if (isTerminalStatus(status) || (paused !== null && isAtLeast(paused, until))) return;
-  if (status === "running" && paused === null) {
+  if (status === "running" && paused === null && sandboxes.canPause) {
     const isPaused = await ifContainerRuns(sandboxes.containers.pause(name, time.signal));
     if (!isPaused) return;
   }

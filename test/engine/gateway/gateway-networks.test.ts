@@ -43,7 +43,7 @@ async function standUp(): Promise<{
     worktree: "w",
   };
   const sandboxes = {
-    ...{ networks, containers, volumes, runtime: "runc", ownRuntime: "runc" },
+    ...{ canPause: true, networks, containers, volumes, runtime: "runc", ownRuntime: "runc" },
     subnetRange: "10.213.0.0/16",
   };
   const deps = { swarm, sandboxes };

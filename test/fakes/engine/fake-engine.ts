@@ -1,3 +1,4 @@
+import type { EngineCapabilities } from "../../../src/engine/engine.ts";
 import {
   type ContainerEngine,
   type EngineWorktreeScope,
@@ -38,7 +39,9 @@ export function fakeEngine({
   answers = true,
   id = "fake",
   runtimes = ["runc"],
+  capabilities = { pause: true, subnets: true, namedVolumes: true },
 }: {
+  capabilities?: EngineCapabilities;
   answers?: boolean;
   id?: string;
   runtimes?: readonly string[];
@@ -71,6 +74,7 @@ export function fakeEngine({
     found[labels.project] === scope.projectId && found[labels.worktree] === scope.worktree;
 
   return {
+    capabilities,
     endpoint,
     containers,
     volumesByName,

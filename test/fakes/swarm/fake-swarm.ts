@@ -175,6 +175,7 @@ export function fakeSwarm(
       update,
     },
     sandboxes: {
+      canPause: true,
       containers,
       volumes: {
         create: async (name) => void volumes.add(name),
