@@ -57,10 +57,10 @@ export interface StoryCounts {
   readonly failed: Count;
 }
 export interface SummaryUsage {
-  readonly tokensIn: Count;
-  readonly tokensOut: Count;
-  readonly cacheRead: Count;
-  readonly cacheWrite: Count;
+  readonly inputTokens: Count;
+  readonly outputTokens: Count;
+  readonly cacheReadTokens: Count;
+  readonly cacheWriteTokens: Count;
   /**
    * The cost; null when neither agent nor gateway reported one.
    */

@@ -114,10 +114,10 @@ export interface Reason {
   readonly message: string;
 }
 export interface Usage {
-  readonly tokensIn: Count;
-  readonly tokensOut: Count;
-  readonly cacheRead: Count;
-  readonly cacheWrite: Count;
+  readonly inputTokens: Count;
+  readonly outputTokens: Count;
+  readonly cacheReadTokens: Count;
+  readonly cacheWriteTokens: Count;
   readonly costUsd: number | null;
   readonly unpricedTokens?: Count;
   /**

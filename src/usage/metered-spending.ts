@@ -1,6 +1,6 @@
 import type { Spending } from "../contract/gateway.ts";
 import type { ContainerRecord, DeniedRequest, Usage } from "../contract/swarm-state.ts";
-import { zeroSpending } from "./spending.ts";
+import { mergeTokens, zeroSpending } from "./spending.ts";
 
 /**
  * The maximum number of different denied network requests in a worker's record. The record keeps the newest
@@ -47,24 +47,13 @@ export function recordWithDeniedRequest(
  */
 export function meteredSpendingOf({ usage }: Pick<ContainerRecord, "usage">): Spending {
   if (!usage?.isMetered) return zeroSpending;
-  return {
-    calls: 0,
-    inputTokens: usage.tokensIn,
-    outputTokens: usage.tokensOut,
-    cacheReadTokens: usage.cacheRead,
-    cacheWriteTokens: usage.cacheWrite,
-    costUsd: usage.costUsd ?? 0,
-    unpricedTokens: usage.unpricedTokens ?? 0,
-  };
+  const { isMetered, costUsd, unpricedTokens = 0, ...tokens } = usage;
+  return { ...tokens, calls: 0, costUsd: costUsd ?? 0, unpricedTokens };
 }
 
-function usageOf(spent: Spending): Usage {
-  const { costUsd, unpricedTokens } = spent;
+function usageOf({ calls, costUsd, unpricedTokens, ...tokens }: Spending): Usage {
   return {
-    tokensIn: spent.inputTokens,
-    tokensOut: spent.outputTokens,
-    cacheRead: spent.cacheReadTokens,
-    cacheWrite: spent.cacheWriteTokens,
+    ...tokens,
     // If all usage is of models without a price, the cost is unknown, not zero.
     costUsd: unpricedTokens > 0 && costUsd === 0 ? null : costUsd,
     unpricedTokens,
@@ -76,10 +65,7 @@ function sumOf(one: Usage | undefined, other: Usage): Usage {
   if (one === undefined) return other;
   const isKnown = one.costUsd !== null || other.costUsd !== null;
   return {
-    tokensIn: one.tokensIn + other.tokensIn,
-    tokensOut: one.tokensOut + other.tokensOut,
-    cacheRead: one.cacheRead + other.cacheRead,
-    cacheWrite: one.cacheWrite + other.cacheWrite,
+    ...mergeTokens(one, other),
     costUsd: isKnown ? (one.costUsd ?? 0) + (other.costUsd ?? 0) : null,
     unpricedTokens: (one.unpricedTokens ?? 0) + (other.unpricedTokens ?? 0),
     isMetered: true,

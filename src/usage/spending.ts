@@ -42,6 +42,26 @@ export const zeroSpending: Spending = {
   unpricedTokens: 0,
 };
 
+/** The four counts of tokens. No token is in two of them. */
+export type Tokens = Pick<
+  TokenCounts,
+  "inputTokens" | "outputTokens" | "cacheReadTokens" | "cacheWriteTokens"
+>;
+
+/** Merges the counts of tokens of two usages; by default, adds them. */
+export function mergeTokens(
+  one: Tokens,
+  other: Tokens,
+  merge = (amount: number, more: number): number => amount + more,
+): Tokens {
+  return {
+    inputTokens: merge(one.inputTokens, other.inputTokens),
+    outputTokens: merge(one.outputTokens, other.outputTokens),
+    cacheReadTokens: merge(one.cacheReadTokens, other.cacheReadTokens),
+    cacheWriteTokens: merge(one.cacheWriteTokens, other.cacheWriteTokens),
+  };
+}
+
 /** Merges two records of numbers, field by field. */
 export function mergeCounts<Counts extends Readonly<Record<keyof Counts, number>>>(
   one: Counts,

@@ -142,7 +142,9 @@ export function formatShortCount(count: number): string {
  * writes.
  */
 export function totalTokensOfWorker({ record: { usage } }: WorkerView): number {
-  return usage === null ? 0 : usage.tokensIn + usage.cacheRead + usage.cacheWrite + usage.tokensOut;
+  return usage === null
+    ? 0
+    : usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens + usage.outputTokens;
 }
 
 /**

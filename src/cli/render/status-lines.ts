@@ -149,6 +149,6 @@ function usageOf({ usage }: ContainerRecord): string {
 /** Renders how many tokens a worker's agent has used. */
 export function tokensOf(usage: ContainerRecord["usage"]): string {
   if (usage === null) return "-";
-  const { tokensIn, cacheRead, cacheWrite, tokensOut } = usage;
-  return `${tokensIn + cacheRead + cacheWrite} in, ${tokensOut} out`;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
+  return `${inputTokens + cacheReadTokens + cacheWriteTokens} in, ${outputTokens} out`;
 }

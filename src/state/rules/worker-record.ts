@@ -26,17 +26,10 @@ export function recordWithMessage(
       return { ...next, stories, storyProgress: countStoryProgress(stories) };
     }
     case "usage": {
-      const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = message.payload;
       // The gateway's count takes precedence over the agent's own report.
       if (record.usage?.isMetered) return next;
-      const usage = {
-        tokensIn: inputTokens,
-        tokensOut: outputTokens,
-        cacheRead: cacheReadTokens,
-        cacheWrite: cacheWriteTokens,
-        costUsd: costUsd ?? null,
-      };
-      return { ...next, usage };
+      const { storyId, costUsd = null, ...tokens } = message.payload;
+      return { ...next, usage: { ...tokens, costUsd } };
     }
     default:
       return next;

@@ -62,7 +62,7 @@ function writeCallers(
 }
 
 const spentIn = ({ containers }: SwarmState): number =>
-  containers.reduce((sum, { usage }) => sum + (usage?.tokensOut ?? 0), 0);
+  containers.reduce((sum, { usage }) => sum + (usage?.outputTokens ?? 0), 0);
 const reasonsIn = ({ containers }: SwarmState): (string | undefined)[] =>
   containers.map(({ status, reason }) => reason?.code ?? status);
 
@@ -104,7 +104,7 @@ describe("a swarm with a gateway", () => {
     for (const { collected } of stateOf(first).containers)
       expect(git(place.repository, "show", `${collected?.commit}:kept-US-001.txt`)).toBe("kept\n");
     const summary = await swarmIn(place, "summary", "--json");
-    expect(JSON.parse(summary.stdout)).toMatchObject({ totals: { usage: { tokensOut: spent } } });
+    expect(JSON.parse(summary.stdout)).toMatchObject({ totals: { usage: { outputTokens: spent } } });
 
     const again = await swarmIn(place, "retry", "@failed", "--json", "--budget-tokens", String(budget * 100));
 

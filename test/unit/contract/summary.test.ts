@@ -26,7 +26,13 @@ const told: StoryFacts = {
   checks: [{ command: "npm test", exitCode: 0, durationMs: 1_500, output: "41 passing\n42 passing\n" }],
   ...{ failedCommit: null, workMs: 60_000, usage: null },
 };
-const usage = { tokensIn: 1_000, tokensOut: 200, cacheRead: 30, cacheWrite: 4, costUsd: 1.25 };
+const usage = {
+  inputTokens: 1_000,
+  outputTokens: 200,
+  cacheReadTokens: 30,
+  cacheWriteTokens: 4,
+  costUsd: 1.25,
+};
 const storyRecord = { id: "US-001", status: "completed", commit: tip, attempt: 1, reason: null } as const;
 
 /** A worker that came to its end on its branch, changed at will. */

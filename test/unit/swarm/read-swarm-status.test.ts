@@ -305,7 +305,13 @@ describe("what is shown of a swarm", () => {
   });
 
   test("a line for each worker: stories, time, tokens, cost and reason, clean of control characters", () => {
-    const usage = { tokensIn: 1000, tokensOut: 20, cacheRead: 200, cacheWrite: 34, costUsd: 1.5 };
+    const usage = {
+      inputTokens: 1000,
+      outputTokens: 20,
+      cacheReadTokens: 200,
+      cacheWriteTokens: 34,
+      costUsd: 1.5,
+    };
     const state = swarmWith(
       { ...running(1), usage, startedAt: "2026-01-02T03:00:05.000Z" },
       {

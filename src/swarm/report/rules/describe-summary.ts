@@ -69,9 +69,9 @@ export function describeMergedBranch({
 /** Describes the number of tokens that agents used, and the tokens' cost if it is known. */
 function spentWords(usage: WorkerSummary["usage"]): string[] {
   if (usage === null) return [];
-  const { tokensIn, cacheRead, cacheWrite, tokensOut, costUsd } = usage;
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens, costUsd } = usage;
   const cost = costUsd === null ? [] : [`$${costUsd.toFixed(costUsd < 0.1 ? 4 : 2)}`];
-  return [`${tokensIn + cacheRead + cacheWrite} tokens in, ${tokensOut} out`, ...cost];
+  return [`${inputTokens + cacheReadTokens + cacheWriteTokens} tokens in, ${outputTokens} out`, ...cost];
 }
 
 /** Describes a worker's working time, tokens and cost, as far as these are known. */

@@ -2,6 +2,7 @@ import type { CheckResult, ProgressUpdate, Usage as UsageMessage } from "../../.
 import type { Reason, StoryStatus, Usage } from "../../../contract/swarm-state.ts";
 import type { JournalledMessage } from "../../../protocol/rules/protocol-messages.ts";
 import { truncateTextStart } from "../../../text/truncate-text.ts";
+import { mergeTokens } from "../../../usage/spending.ts";
 
 /**
  * The facts about one story that a worker's journals contain, such as the story's last status and its usage.
@@ -107,18 +108,12 @@ export class WorkerFactsReader {
   }
 
   #hearUsage(said: UsageMessage["payload"]): void {
-    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = said;
-    const now: Usage = {
-      tokensIn: inputTokens,
-      tokensOut: outputTokens,
-      cacheRead: cacheReadTokens,
-      cacheWrite: cacheWriteTokens,
-      costUsd: costUsd ?? null,
-    };
+    const { storyId, costUsd = null, ...tokens } = said;
+    const now: Usage = { ...tokens, costUsd };
     const more = sinceThen(now, this.#soFar);
     this.#soFar = now;
     this.#usage = addUsage(this.#usage, more);
-    this.#change(said.storyId, (story) => ({ ...story, usage: addUsage(story.usage, more) }));
+    this.#change(storyId, (story) => ({ ...story, usage: addUsage(story.usage, more) }));
   }
 
   #change(storyId: string | null, change: (story: StoryFacts) => StoryFacts): void {
@@ -134,7 +129,13 @@ export class WorkerFactsReader {
   }
 }
 
-const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUsd: null };
+const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  costUsd: null,
+};
 
 /**
  * Adds the tokens and costs of two usages. The cost of the sum is null only if both costs are unknown, so
@@ -143,10 +144,7 @@ const noUsage: Usage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0,
 export function addUsage(one: Usage | null, other: Usage | null): Usage | null {
   if (one === null || other === null) return one ?? other;
   return {
-    tokensIn: one.tokensIn + other.tokensIn,
-    tokensOut: one.tokensOut + other.tokensOut,
-    cacheRead: one.cacheRead + other.cacheRead,
-    cacheWrite: one.cacheWrite + other.cacheWrite,
+    ...mergeTokens(one, other),
     costUsd: addCost(one.costUsd, other.costUsd),
   };
 }
@@ -163,10 +161,7 @@ function rounded(costUsd: number): number {
 function sinceThen(now: Usage, then: Usage): Usage {
   const more = (after: number, before: number): number => Math.max(0, after - before);
   return {
-    tokensIn: more(now.tokensIn, then.tokensIn),
-    tokensOut: more(now.tokensOut, then.tokensOut),
-    cacheRead: more(now.cacheRead, then.cacheRead),
-    cacheWrite: more(now.cacheWrite, then.cacheWrite),
+    ...mergeTokens(now, then, more),
     costUsd: now.costUsd === null ? null : rounded(more(now.costUsd, then.costUsd ?? 0)),
   };
 }

@@ -175,8 +175,8 @@ function summarizeStory(
  */
 function meteredOf(usage: ContainerRecord["usage"]): WorkerSummary["usage"] {
   if (!usage?.isMetered) return null;
-  const { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd } = usage;
-  return { tokensIn, tokensOut, cacheRead, cacheWrite, costUsd };
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd } = usage;
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, costUsd };
 }
 
 function workOf({ collected, branch, branchName }: ContainerRecord): SummaryWork | null {

@@ -44,7 +44,7 @@ describe("what journals say of stories", () => {
 
     expect(facts).toMatchObject({
       workMs: 7 * minute,
-      usage: { tokensIn: 1_500, tokensOut: 150, costUsd: 0.3 },
+      usage: { inputTokens: 1_500, outputTokens: 150, costUsd: 0.3 },
     });
     expect(facts.storyById.get("US-001")).toEqual({
       ...{
@@ -57,11 +57,11 @@ describe("what journals say of stories", () => {
         failedCommit: null,
       },
       workMs: 3 * minute,
-      usage: { tokensIn: 1_000, tokensOut: 100, cacheRead: 0, cacheWrite: 0, costUsd: 0.1 },
+      usage: { inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.1 },
     });
     expect(facts.storyById.get("US-002")).toMatchObject({
       ...{ status: "failed", reason: crash, failedCommit: commit, workMs: 2 * minute },
-      usage: { tokensIn: 500, tokensOut: 50, costUsd: 0.2 },
+      usage: { inputTokens: 500, outputTokens: 50, costUsd: 0.2 },
     });
   });
 
@@ -97,7 +97,7 @@ describe("what journals say of stories", () => {
       ["US-003", 10, "in_progress"],
     ]);
     expect(storyById.get("US-002")).toMatchObject({ reason: null, output: "second", workMs: 3 * minute });
-    expect(usage).toMatchObject({ tokensIn: 1_200, costUsd: null });
+    expect(usage).toMatchObject({ inputTokens: 1_200, costUsd: null });
     expect(workMs).toBe(6 * minute);
   });
 
