@@ -4,7 +4,7 @@ import { splitStream } from "../wire/split-stream.ts";
 import { type ChangedEntry, readChangedEntries } from "./changed-entries.ts";
 import type { IsolatedRepository } from "./isolated-repository.ts";
 import { readSmallBlobs } from "./object-reader.ts";
-import { findSensitiveReason, hasChangedScripts, type SensitivePath } from "./rules/sensitive-paths.ts";
+import { findSensitiveReason, hasChangedScripts, type SensitivePath } from "./rules/paths-to-review.ts";
 import type { PatchToRead, SensitiveChanges, WorkChanges } from "./work-repository-port.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { SensitivePath } from "./rules/sensitive-paths.ts";
+import type { SensitivePath } from "./rules/paths-to-review.ts";
 
 /**
  * A git bundle with a worker's commits, to import into the user's repository. The bundle is untrusted,

@@ -3,7 +3,7 @@ import { SwarmError } from "../errors/errors.ts";
 import { isTerminalStatus } from "../state/rules/container-status.ts";
 import { type OwnerCommand, stateWithoutOwnerCommand } from "../state/rules/owner-commands.ts";
 import { newSwarmState, type SwarmState, stateWithNewRecord } from "../state/rules/swarm-state.ts";
-import { workerContainerName } from "../state/rules/worker-names.ts";
+import { workerContainerName } from "../state/rules/worker-container-name.ts";
 import { countStoryProgress, newStoryRecords } from "../state/rules/worker-record.ts";
 import type { StateStore } from "../state/state-store.ts";
 import type { LoadedTask, WorkerTask } from "../tasks/rules/plan.ts";

@@ -13,8 +13,8 @@ import { acquireSwarmOwnership } from "../state/acquire-ownership.ts";
 import { findSwarmState, requireSwarmState, type StateAccess } from "../state/find-state.ts";
 import { findWorkersByArguments } from "../state/rules/choose-workers.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
-import { homeVolumeName } from "../state/rules/worker-names.ts";
-import { findTestCommand } from "../tasks/find-test-command.ts";
+import { homeVolumeName } from "../state/rules/worker-container-name.ts";
+import { findTestCommandAtHead } from "../tasks/test-command-at-head.ts";
 import { once } from "../text/once.ts";
 import { workerSlug } from "../text/slugs.ts";
 import { mergeIntoBranch } from "./merge/merge-into-branch.ts";
@@ -112,7 +112,7 @@ async function recognisedCheck(
   commits: CommitReader,
 ): Promise<string | null> {
   if (verify.length > 0) return verify.map((command) => `(${command})`).join(" && ");
-  const tests = await findTestCommand(commits);
+  const tests = await findTestCommandAtHead(commits);
   return tests.kind === "found" ? tests.command : null;
 }
 

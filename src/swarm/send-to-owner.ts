@@ -6,7 +6,7 @@ import {
   stateWithOwnerCommand,
 } from "../state/rules/owner-commands.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
-import { homeVolumeName } from "../state/rules/worker-names.ts";
+import { homeVolumeName } from "../state/rules/worker-container-name.ts";
 import type { StateStore } from "../state/state-store.ts";
 import { watchState } from "../state/watch-state.ts";
 import { pollSwarm, type WatchSwarm } from "./poll-swarm.ts";

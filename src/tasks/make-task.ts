@@ -7,7 +7,6 @@ import { branchNamesClash, findBranchProblem } from "../git/rules/branch-name.ts
 import type { Host } from "../machine/host.ts";
 import { type ReadSettings, requireTrustedSettings } from "../settings/read-settings.ts";
 import type { Settings } from "../settings/rules/settings.ts";
-import { findTestCommand } from "./find-test-command.ts";
 import { readTaskFile } from "./parse-task-file.ts";
 import type { ProjectTasks, TaskFolder } from "./project-tasks.ts";
 import {
@@ -17,6 +16,7 @@ import {
   requireValidPrompt,
 } from "./rules/one-story-task.ts";
 import type { RecognisedTestCommand } from "./rules/recognise-test-command.ts";
+import { findTestCommandAtHead } from "./test-command-at-head.ts";
 import { writeIfAbsent } from "./write-if-absent.ts";
 
 /** The parts of a project from which a command makes a new task. */
@@ -154,7 +154,7 @@ async function checkOf(
 ): Promise<NewTaskChecks> {
   if (verify !== null) return { kind: "asked", commands: verify };
   if (settings.verify.length > 0) return { kind: "settings", commands: settings.verify };
-  return findTestCommand(await git.commits());
+  return findTestCommandAtHead(await git.commits());
 }
 
 interface BranchOfFile {

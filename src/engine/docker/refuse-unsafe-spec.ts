@@ -1,5 +1,5 @@
 import type { ContainerSpec, VolumeMount } from "../containers.ts";
-import { isContainerName } from "../rules/container-name.ts";
+import { isContainerName } from "../rules/is-container-name.ts";
 import { refuse, refuseInvalidImage, requireSwarmName } from "./require-safe-names.ts";
 
 /** Throws if a container spec is malformed or could give the container access to the host. */

@@ -1,6 +1,6 @@
 import { SwarmError } from "../../errors/errors.ts";
-import { isContainerName } from "../rules/container-name.ts";
 import { isImageReference } from "../rules/image-reference.ts";
+import { isContainerName } from "../rules/is-container-name.ts";
 
 /**
  * Throws if a name does not have the form of the names that swarm gives to its containers, volumes and

@@ -5,7 +5,7 @@ import type { CommitReader } from "../../git/commit-reader-port.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
 import type { Project } from "../../project/project.ts";
 import type { SwarmState } from "../../state/rules/swarm-state.ts";
-import { nameOfCheckContainer } from "../../state/rules/worker-names.ts";
+import { nameOfCheckContainer } from "../../state/rules/worker-container-name.ts";
 import { checkCommit } from "./check-commit.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { WorkRepository } from "../../git/work-repository-port.ts";
 import type { Project } from "../../project/project.ts";
-import { findTestCommand } from "../../tasks/find-test-command.ts";
+import { findTestCommandAtHead } from "../../tasks/test-command-at-head.ts";
 import { once } from "../../text/once.ts";
 import type { ProveResult } from "../worker/owner-services.ts";
 import { type CommitCheckerInput, openCommitChecker } from "./open-commit-checker.ts";
@@ -29,7 +29,7 @@ export function createSwarmProver(
       crashPoint: project.host.crashPoint,
       clock: project.host.clock,
       testCommand: once(async () => {
-        const tests = await findTestCommand(swarm.commits);
+        const tests = await findTestCommandAtHead(swarm.commits);
         return tests.kind === "found" ? tests.command : null;
       }),
     });

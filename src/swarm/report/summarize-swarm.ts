@@ -5,7 +5,7 @@ import type { ContainerRecord, SwarmState } from "../../contract/swarm-state.ts"
 import type { TaskFile } from "../../contract/tasks.ts";
 import { SwarmError } from "../../errors/errors.ts";
 import type { WorkRepository } from "../../git/work-repository-port.ts";
-import { failedStoryRefName } from "../../state/rules/worker-names.ts";
+import { failedStoryRefName } from "../../state/rules/worker-container-name.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { mergeSummary } from "../merge/rules/merge-report.ts";
 import type { WorkerFacts } from "./rules/story-facts.ts";

@@ -3,7 +3,7 @@ import { removeWithoutTimeout } from "../../engine/remove-without-timeout.ts";
 import { requireExpected } from "../../errors/errors.ts";
 import { whyContainerLost } from "../../state/rules/reconcile-records.ts";
 import { recordWithStatus } from "../../state/rules/swarm-state.ts";
-import { earlierContainerNames, homeVolumeName } from "../../state/rules/worker-names.ts";
+import { earlierContainerNames, homeVolumeName } from "../../state/rules/worker-container-name.ts";
 import type { NetworkConnection } from "./network-access.ts";
 import type { OwnerServices } from "./owner-services.ts";
 import { recordWorkerEnd } from "./record-worker-end.ts";

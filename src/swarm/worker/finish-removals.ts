@@ -2,7 +2,7 @@ import type { ContainerRecord } from "../../contract/swarm-state.ts";
 import { labels } from "../../engine/engine.ts";
 import { requireExpected } from "../../errors/errors.ts";
 import { adapterReportedStatus } from "../../state/rules/reported-status.ts";
-import { homeVolumeName } from "../../state/rules/worker-names.ts";
+import { homeVolumeName } from "../../state/rules/worker-container-name.ts";
 import { workerSlug } from "../../text/slugs.ts";
 import { removeWorkerContainerAndVolumes } from "./ensure-container.ts";
 import type { OwnerServices } from "./owner-services.ts";

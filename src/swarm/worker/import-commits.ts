@@ -1,7 +1,7 @@
 import type { StoredBundle } from "../../contract/acp.ts";
 import type { ContainerRecord, Reason } from "../../contract/swarm-state.ts";
 import type { StoryStartCommit } from "../../git/work-repository-port.ts";
-import { failedStoryRefName, workerCommitsRefName } from "../../state/rules/worker-names.ts";
+import { failedStoryRefName, workerCommitsRefName } from "../../state/rules/worker-container-name.ts";
 import type { OwnerServices } from "./owner-services.ts";
 import type { Worker } from "./worker.ts";
 

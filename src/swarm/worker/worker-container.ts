@@ -1,5 +1,5 @@
 import type { ContainerSpec } from "../../engine/containers.ts";
-import { homeVolumeName } from "../../state/rules/worker-names.ts";
+import { homeVolumeName } from "../../state/rules/worker-container-name.ts";
 import type { NetworkConnection } from "./network-access.ts";
 import type { WorkerSandboxes } from "./owner-services.ts";
 

@@ -2,7 +2,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
 import { findRepository } from "../../../src/git/find-repository.ts";
-import { findSensitiveReason, hasChangedScripts } from "../../../src/git/rules/sensitive-paths.ts";
+import { findSensitiveReason, hasChangedScripts } from "../../../src/git/rules/paths-to-review.ts";
 import { workRepository } from "../../../src/git/work-repository.ts";
 import type { RefMove } from "../../../src/git/work-repository-port.ts";
 import { test } from "../../fakes/folders.ts";

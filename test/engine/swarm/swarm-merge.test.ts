@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, inject } from "vitest";
 import type { MergedWorker, MergeReport } from "../../../src/contract/merge.ts";
 import { mergeCrashPoints } from "../../../src/machine/crash-points.ts";
-import { nameOfCheckContainer } from "../../../src/state/rules/worker-names.ts";
+import { nameOfCheckContainer } from "../../../src/state/rules/worker-container-name.ts";
 import { count } from "../../counts.ts";
 import { type Finished, swarm } from "../../fakes/cli/swarm-command.ts";
 import { openEngine } from "../../fakes/engine/engine-at.ts";

@@ -10,7 +10,7 @@ import type {
   ExecExit,
   OutputChunk,
 } from "../../../src/engine/containers.ts";
-import { isContainerName } from "../../../src/engine/rules/container-name.ts";
+import { isContainerName } from "../../../src/engine/rules/is-container-name.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
 import { fakeTerminal } from "./fake-terminal.ts";
 

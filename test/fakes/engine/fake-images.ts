@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ImageFacts, Images } from "../../../src/engine/images.ts";
 import type { Networks, Volumes } from "../../../src/engine/networks.ts";
-import { isContainerName } from "../../../src/engine/rules/container-name.ts";
+import { isContainerName } from "../../../src/engine/rules/is-container-name.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
 
 type Answer = <Result>(

@@ -14,7 +14,7 @@ import {
   stateWithNewRecord,
   stateWithReplacedRecord,
 } from "../../../src/state/rules/swarm-state.ts";
-import { workerContainerName } from "../../../src/state/rules/worker-names.ts";
+import { workerContainerName } from "../../../src/state/rules/worker-container-name.ts";
 import { countStoryProgress, newStoryRecords } from "../../../src/state/rules/worker-record.ts";
 import { findUnendedWorkers } from "../../../src/swarm/begin-swarm.ts";
 import { runOwnerLoop } from "../../../src/swarm/owner-loop.ts";

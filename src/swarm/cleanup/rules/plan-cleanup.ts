@@ -2,7 +2,7 @@ import type { ContainerRecord, SwarmState } from "../../../contract/swarm-state.
 import { isTerminalStatus } from "../../../state/rules/container-status.ts";
 import { adapterReportedStatus } from "../../../state/rules/reported-status.ts";
 import { recordWithStatus } from "../../../state/rules/swarm-state.ts";
-import { homeVolumeName } from "../../../state/rules/worker-names.ts";
+import { homeVolumeName } from "../../../state/rules/worker-container-name.ts";
 import { workerSlug } from "../../../text/slugs.ts";
 
 /** A container or volume that the engine lists for this worktree. Its labels are untrusted. */

@@ -1,6 +1,6 @@
 import type { ContainerRecord, EarlierAttempt, Reason, SwarmState } from "../../../contract/swarm-state.ts";
 import { recordWithStatus } from "../../../state/rules/swarm-state.ts";
-import { workerContainerName } from "../../../state/rules/worker-names.ts";
+import { workerContainerName } from "../../../state/rules/worker-container-name.ts";
 import { countStoryProgress } from "../../../state/rules/worker-record.ts";
 import { sanitizeText } from "../../../text/sanitize-text.ts";
 import { workerSlug } from "../../../text/slugs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ProofReport } from "../../../../src/contract/proof.ts";
 import { SwarmError } from "../../../../src/errors/errors.ts";
-import { homeVolumeName } from "../../../../src/state/rules/worker-names.ts";
+import { homeVolumeName } from "../../../../src/state/rules/worker-container-name.ts";
 import { countStoryProgress } from "../../../../src/state/rules/worker-record.ts";
 import { openNetworkAccessWithoutGateway } from "../../../../src/swarm/worker/network-access.ts";
 import type { ProveResult } from "../../../../src/swarm/worker/owner-services.ts";

@@ -13,7 +13,7 @@ const maxFileBytes = 1024 * 1024;
  * Finds out the command that runs the repository's tests. Reads only files that are committed at HEAD,
  * because workers see only these files.
  */
-export async function findTestCommand(
+export async function findTestCommandAtHead(
   commits: Pick<CommitReader, "head" | "files" | "contents">,
 ): Promise<RecognisedTestCommand> {
   const head = await commits.head();
