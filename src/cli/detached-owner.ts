@@ -50,7 +50,7 @@ function withoutDetach(words: readonly string[]): string[] {
 export function createBackgroundOwnerCommand(
   verbs: Readonly<Record<string, CommandHandler>>,
 ): CommandHandler {
-  return async (context, args, options) => {
+  return (context, args, options) => {
     const verb = verbs[argumentAt(args, 0)];
     if (!verb || !process.send)
       throw usageError("do not run `swarm own` yourself: `swarm start -d` starts it");
@@ -63,14 +63,16 @@ export function createBackgroundOwnerCommand(
         if (process.connected) process.disconnect();
       });
     };
-    try {
-      const onBegun = (swarmId: string): void => send({ begun: swarmId });
-      const exit = await verb({ ...context, onBegun }, args.slice(1), options);
-      send({ begun: null });
-      return exit;
-    } catch (error) {
-      if (error instanceof SwarmError) send({ failed: { code: error.code, details: error.details } });
-      throw error;
-    }
+    const onBegun = (swarmId: string): void => send({ begun: swarmId });
+    return verb({ ...context, onBegun }, args.slice(1), options).then(
+      (exit) => {
+        send({ begun: null });
+        return exit;
+      },
+      (error: unknown) => {
+        if (error instanceof SwarmError) send({ failed: { code: error.code, details: error.details } });
+        throw error;
+      },
+    );
   };
 }

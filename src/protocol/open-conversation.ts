@@ -1,4 +1,4 @@
-import { type CrashHook, noCrashHook } from "../machine/crash-points.ts";
+import type { CrashHook } from "../machine/crash-points.ts";
 import type { AdapterConversation, AdapterConversationEvent } from "./adapter-conversation.ts";
 import { BoundedQueue } from "./bounded-queue.ts";
 import { createConnectionMonitor } from "./connection-monitor.ts";
@@ -12,7 +12,7 @@ import { type AdapterConnectionDeps, stayConnectedToAdapter } from "./stay-conne
 
 export interface ConversationDeps
   extends Pick<AdapterConnectionDeps, "containers" | "findProblem" | "timing"> {
-  readonly crashPoint?: CrashHook;
+  readonly crashPoint: CrashHook;
 }
 
 export interface ConversationOptions extends Pick<OutboxOptions, "request" | "credentials"> {
@@ -41,7 +41,7 @@ export function openAdapterConversation(
   { containerId, journal, request, credentials, limits: given }: ConversationOptions,
   signal: AbortSignal,
 ): AdapterConversation {
-  const { timing, containers, crashPoint = noCrashHook } = deps;
+  const { timing, containers, crashPoint } = deps;
   const limits = { ...conversationTimeouts, ...given };
   const closed = new AbortController();
   const until = AbortSignal.any([signal, closed.signal]);

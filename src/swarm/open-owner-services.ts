@@ -77,7 +77,7 @@ export async function openOwnerServices(
       limits,
     },
     repository: { work, commits, author: await (await project.git.queries()).user() },
-    channel: workerChannel(repository, swarmId, containers),
+    channel: workerChannel(repository, swarmId, containers, crashPoint),
     networkAccess,
     events: report,
     time: {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { packFiles } from "../../archive/pack-files.ts";
 import type { Containers } from "../../engine/containers.ts";
 import type { Repository } from "../../git/find-repository.ts";
+import type { CrashHook } from "../../machine/crash-points.ts";
 import { systemClockAndRandom } from "../../protocol/clock-and-random.ts";
 import { fetchStoredFile } from "../../protocol/fetch-stored-file.ts";
 import { maxJournalLineBytes } from "../../protocol/host-journal.ts";
@@ -23,15 +24,12 @@ export function workerChannel(
   { root, gitFolder }: Pick<Repository, "root" | "gitFolder">,
   swarmId: string,
   containers: Pick<Containers, "exec" | "inspect" | "copyOut" | "copyIn">,
+  crashPoint: CrashHook,
 ): WorkerChannel {
   const folder = join(root, ".aimi", "swarms", swarmId);
   const timing = systemClockAndRandom;
   const findProblem = findAdapterMessageProblem;
-  const deps: ConversationDeps = {
-    containers,
-    timing,
-    findProblem,
-  };
+  const deps: ConversationDeps = { containers, timing, findProblem, crashPoint };
   const journalFile = (slug: string, attempt: number): string =>
     join(folder, slug, `journal-${attempt}.ndjson`);
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
 import type { TaskRequestPayload } from "../../../src/contract/acp.ts";
+import { noCrashHook } from "../../../src/machine/crash-points.ts";
 import type { AdapterConversationEvent } from "../../../src/protocol/adapter-conversation.ts";
 import { systemClockAndRandom } from "../../../src/protocol/clock-and-random.ts";
 import { fetchStoredFile } from "../../../src/protocol/fetch-stored-file.ts";
@@ -34,6 +35,7 @@ async function converse(worker: Worker, folder: string, payload: TaskRequestPayl
   );
   const deps = {
     ...{ containers, timing: systemClockAndRandom, findProblem: findAdapterMessageProblem },
+    crashPoint: noCrashHook,
   };
   const conversation = openAdapterConversation(
     deps,

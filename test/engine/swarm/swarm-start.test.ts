@@ -25,9 +25,9 @@ const script = { agent: { kind: "script" as const, script: "script.json" } };
 const stackProcess = fileURLToPath(new URL("../../fakes/swarm/stack-process.ts", import.meta.url));
 
 describe("swarm start", () => {
-  test.for([[], ["-d"]])(
-    "%j: the stack where the owner's loop begins names at most six files of the product",
-    async (flags, { place }) => {
+  test.for(["--all", "-d"])(
+    "with %s, the stack where the owner's loop begins names at most six files of the product",
+    async (flag, { place }) => {
       writeScript(place, "script.json", { "US-001": [{ write: { path: "a.txt", content: "a\n" } }] });
       writeTask(
         place.repository,
@@ -36,18 +36,18 @@ describe("swarm start", () => {
       );
       const file = join(place.folder, "stack");
 
-      const { status, stderr } = spawnSync(process.execPath, [stackProcess, "start", "--all", ...flags], {
+      const { status, stderr } = spawnSync(process.execPath, [stackProcess, "start", "--all", flag], {
         cwd: place.repository,
         env: { ...process.env, ...swarmEnv(place), STACK_FILE: file },
         encoding: "utf8",
       });
 
       expect(status, stderr).toBe(0);
+      await swarmIn(place, "wait");
       const stack = readFileSync(file, "utf8");
       const files = new Set([...stack.matchAll(/\/(src\/[^:)]+\.ts)/g)].map(([, name]) => name));
       expect([...files][0]).toBe("src/swarm/owner-loop.ts");
       expect([...files].length, stack).toBeLessThanOrEqual(6);
-      if (flags.length > 0) await swarmIn(place, "wait");
     },
   );
 

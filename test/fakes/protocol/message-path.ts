@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { ContainerExecution, OutputChunk } from "../../../src/engine/containers.ts";
+import { noCrashHook } from "../../../src/machine/crash-points.ts";
 import { systemClockAndRandom } from "../../../src/protocol/clock-and-random.ts";
 import { openAdapterConversation } from "../../../src/protocol/open-conversation.ts";
 import { openHostJournal } from "../../../src/protocol/open-host-journal.ts";
@@ -66,6 +67,7 @@ export async function sendMessages(
     let startedAt = 0;
     await using conversation = openAdapterConversation(
       {
+        crashPoint: noCrashHook,
         timing: systemClockAndRandom,
         findProblem: findAdapterMessageProblem,
         containers: {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import type { Completion } from "../../../src/contract/acp.ts";
+import { noCrashHook } from "../../../src/machine/crash-points.ts";
 import type {
   AdapterConversationEnd,
   AdapterConversationEvent,
@@ -54,6 +55,7 @@ function hold(adapter: FakeAdapter, { timing = fakeTiming(), signal, ...subject 
   return openAdapterConversation(
     {
       containers: adapter.containers,
+      crashPoint: noCrashHook,
       timing,
       findProblem,
     },
