@@ -191,9 +191,12 @@ class UnannouncedFolders {
    */
   announce(path: string): string[] {
     const folders: string[] = [];
-    for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
-      folders.push(path.slice(0, end));
-    return [...folders, path].filter((folder) => this.#folders.delete(folder));
+    for (let end = 0; end >= 0 && this.#folders.size > 0; ) {
+      end = path.indexOf("/", end + 1);
+      const folder = end < 0 ? path : path.slice(0, end);
+      if (this.#folders.delete(folder)) folders.push(folder);
+    }
+    return folders;
   }
 }
 

@@ -173,11 +173,13 @@ describe("a swarm with a gateway", () => {
       ...["start", "--all", "--json", ...endpoints.flatMap((words) => ["--model-endpoint", words])],
     );
 
+    // It may complete before the next commands have ended.
+    const freeEnds = swarmOf.reach("free  completed");
     const status = await swarmIn(place, "status");
     const [paused] = await docker.listContainers({
       filters: { name: ["-limited$"], label: [labelOf(place)] },
     });
-    await swarmOf.reach("free  completed");
+    await freeEnds;
     await swarmIn(place, "stop");
     const { containers } = stateOf(await swarmOf.ended);
 

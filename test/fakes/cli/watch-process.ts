@@ -12,7 +12,8 @@ export function watchProcess(
         .replace(/^.*\) /, "")
         .split(" ");
       const ticks = Number(fields[11]) + Number(fields[12]);
-      last = { memoryBytes: Number(peak) * 1024, cpuSeconds: ticks / 100 };
+      // The kernel says no memory of a process that has ended.
+      last = { memoryBytes: Math.max(last.memoryBytes, Number(peak) * 1024), cpuSeconds: ticks / 100 };
     } catch {
       // It has ended.
     }

@@ -10,7 +10,8 @@ import { assignments } from "../label-filter.ts";
 import { translateEngineFailure } from "../translate-failure.ts";
 
 const settleMs = 10_000;
-const killed = 137;
+/** The exit codes of a program that a dying container killed, or did not let start any more. */
+const codesOfDyingContainers: readonly number[] = [137, 126];
 const dyingMs = 1_000;
 /** The minimum and maximum interval in milliseconds between two checks whether a program has started. */
 const shortestMs = 10;
@@ -154,7 +155,7 @@ async function exitOf(
 
 /**
  * Returns the container's state if the container ended together with the program; null if the container
- * still runs. After a kill, polls for a while, because the engine reports a program's end before its
+ * still runs. After such a code, polls for a while, because the engine reports a program's end before its
  * container's end.
  */
 async function stateAfter(
@@ -167,7 +168,7 @@ async function stateAfter(
       const { State } = await container.inspect(ending);
       return State.Running ? undefined : State.Status;
     },
-    { waitMs: exitCode === killed ? dyingMs : 0, everyMs: 20 },
+    { waitMs: codesOfDyingContainers.includes(exitCode) ? dyingMs : 0, everyMs: 20 },
   );
   return state ?? null;
 }
