@@ -82,7 +82,7 @@ export async function runOwnerLoop(
       const ready = owner.isEnding()
         ? []
         : findStartableWorkers(waiting, state, owner, { paused: false, now });
-      const slots = await workerSlots.slotsFor(ready.length, owner.running.size, waiting);
+      const slots = await workerSlots.slotsFor(ready.length, owner.running, waiting);
       // Asks again, because a command may have ended the swarm while the host was asked for its capacity.
       const isEnding = owner.isEnding();
       let left = state;

@@ -53,15 +53,22 @@ export class WorkerSlots {
     this.#halt = halt;
   }
 
-  /** Returns how many of the ready workers may start now, and why the others must wait. */
-  async slotsFor(ready: number, running: number, waiting: readonly UnpreparedWorker[]): Promise<Slots> {
+  /**
+   * Returns how many of the ready workers may start now, and why the others must wait. Counts the running
+   * workers after the host's answer, because a worker may end while the host is asked.
+   */
+  async slotsFor(
+    ready: number,
+    running: { readonly size: number },
+    waiting: readonly UnpreparedWorker[],
+  ): Promise<Slots> {
     if (ready === 0) return { free: 0, why: freeSlot, isToBeAskedAgain: false };
     const { parallel } = this.#options;
     if (parallel === "auto") await this.#askHost();
     const settings = { parallel, memoryBytes: this.#memoryBytes };
     const tasks = waiting.map(({ task }) => task);
     const capacity = this.#capacity;
-    const free = Math.max(0, chooseMaxParallelWorkers(tasks, settings, capacity).workers - running);
+    const free = Math.max(0, chooseMaxParallelWorkers(tasks, settings, capacity).workers - running.size);
     const isHeldBack = free < ready && isParallelismLimitedByOtherSandboxes(tasks, settings, capacity);
     return {
       free,

@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SwarmState } from "../../../src/contract/swarm-state.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
+import { eventually } from "../../fakes/eventually.ts";
 import { fakeSwarm } from "../../fakes/swarm/fake-swarm.ts";
 
 const statusOf = ({ containers }: SwarmState): string[] => containers.map(({ status }) => status);
@@ -96,6 +97,40 @@ describe("the owner of a swarm", () => {
     for (const talk of [one, ...rest]) talk.complete();
 
     expect(statusOf(await ended)).toEqual(Array(4).fill("completed"));
+  });
+
+  test("begins the next one though the last one ends while the engine's host is asked", async () => {
+    const swarm = fakeSwarm([{ slug: "one" }, { slug: "two" }]);
+    const isEnded = Promise.withResolvers<void>();
+    let asked = 0;
+    const { ended } = swarm.own({
+      parallel: "auto",
+      async room() {
+        asked += 1;
+        if (asked > 1) await isEnded.promise;
+        const others = { workers: 0, memoryBytes: 0 };
+        return { cpus: 1, memoryBytes: 2, name: "the engine's host", others };
+      },
+    });
+    const one = await swarm.talk("one");
+    await eventually("the second question", async () => {
+      // Each change of the state wakes the owner.
+      await swarm.deps.store.update((state) => ({ ...state }));
+      return asked > 1 || null;
+    });
+
+    one.complete();
+    await eventually(
+      "the end of the first worker",
+      async () => swarm.told.some(({ event, worker }) => event === "ended" && worker === "one") || null,
+    );
+    await setTimeout(20);
+    isEnded.resolve();
+
+    (
+      await Promise.race([swarm.talk("two"), ended.then(() => Promise.reject(new Error("it ended")))])
+    ).complete();
+    expect(statusOf(await ended)).toEqual(["completed", "completed"]);
   });
 
   test("begins one, and more as soon as the engine's host answers", async () => {
