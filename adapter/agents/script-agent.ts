@@ -14,7 +14,8 @@ export const scriptAgent: Agent = {
   needsOneOf: [],
   versionFlags: [],
   program: () => program,
-  runTurn: (turn, tools, signal) =>
+  // An async function, so that a program that cannot be started is a rejection, as for the other agents.
+  runTurn: async (turn, tools, signal) =>
     runProgramTurn(
       {
         name: "the script",

@@ -13,8 +13,11 @@ export interface DurableWriteOptions {
   readonly sync?: boolean;
   /** The mode of the new file, from which the process's umask is subtracted. */
   readonly mode?: number;
-  /** Whether the new file gets the mode of the file that it replaces, and its owner if this process is root. */
-  readonly keepAttributes?: boolean;
+  /**
+   * Whether the new file gets the mode of the file that it replaces, and its owner if this process is root.
+   * With `owner`, the file gets only the owner.
+   */
+  readonly keepAttributes?: boolean | "owner";
   /**
    * Called directly before the temporary file is renamed to the final name. If this function throws, the file
    * keeps its old content.
@@ -119,7 +122,7 @@ function temporaryFileFor(file: string): string {
 async function writeNew(
   file: string,
   content: string | Uint8Array,
-  { files = fs, sync = true, mode = 0o644 }: DurableWriteOptions,
+  { files = fs, sync = true, mode = 0o644, keepAttributes }: DurableWriteOptions,
   like?: Stats,
 ): Promise<BigIntStats> {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
@@ -132,7 +135,7 @@ async function writeNew(
       written += bytesWritten;
     }
     if (like && process.getuid?.() === 0) await handle.chown(like.uid, like.gid);
-    if (like) await handle.chmod(like.mode & 0o7777);
+    if (like && keepAttributes === true) await handle.chmod(like.mode & 0o7777);
     if (sync) await handle.sync();
     return fstatSync(handle.fd, { bigint: true });
   } finally {

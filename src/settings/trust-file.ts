@@ -1,7 +1,7 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SwarmError } from "../errors/errors.ts";
-import { isSystemError } from "../errors/system-errors.ts";
+import { ifMissing, isSystemError } from "../errors/system-errors.ts";
 import { writeFileDurably } from "../machine/durable-write.ts";
 import { type Lock, lockTimeoutMs } from "../machine/locks/lock.ts";
 import { once } from "../text/once.ts";
@@ -42,10 +42,15 @@ export function openTrustFile(stateFolder: string, lock: Lock): TrustFile {
 
   const write = async (files: TrustedShaByPath): Promise<void> => {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    await writeFileDurably(file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`, {
-      mode: 0o600,
-      keepAttributes: true,
-    });
+    // Writes through a link, such as one into a folder of settings that the user shares between machines.
+    await writeFileDurably(
+      await realpath(file).catch(ifMissing(file)),
+      `${JSON.stringify({ version: 1, files }, null, 2)}\n`,
+      {
+        mode: 0o600,
+        keepAttributes: "owner",
+      },
+    );
   };
 
   // A command asks about several files, and decides by the list as it was at the first question. If the list

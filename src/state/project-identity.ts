@@ -125,9 +125,9 @@ async function readId(file: string): Promise<IdFile | null> {
 async function makeId(file: string, location: ProjectLocation): Promise<IdFile> {
   const made: IdFile = { version: 1, id: newId(), ...location };
   await mkdir(dirname(file), { recursive: true });
-  return (await createFileDurably(file, textOf(made)))
-    ? made
-    : ((await readId(file)) ?? makeId(file, location));
+  const found = (await createFileDurably(file, textOf(made))) ? made : await readId(file);
+  if (!found) throw new SwarmError("FILE_FAILED", { file, reason: "a link at this path leads nowhere" });
+  return found;
 }
 
 function nullIfDamaged(error: unknown): null {

@@ -10,7 +10,7 @@ import { sandboxLimits } from "../sandbox/sandbox-limits.ts";
 import { requireTrustedSettings } from "../settings/read-settings.ts";
 import type { Settings } from "../settings/rules/settings.ts";
 import { acquireSwarmOwnership } from "../state/acquire-ownership.ts";
-import { findSwarmState, requireSwarmState, type StateAccess } from "../state/find-state.ts";
+import { requireSwarmState, type StateAccess } from "../state/find-state.ts";
 import { findWorkersByArguments } from "../state/rules/choose-workers.ts";
 import type { SwarmState } from "../state/rules/swarm-state.ts";
 import { homeVolumeName } from "../state/rules/worker-container-name.ts";
@@ -53,7 +53,7 @@ export async function mergeSwarm(
   signal: AbortSignal,
 ): Promise<MergeReport> {
   await using _ownership = await acquireSwarmOwnership(await project.state.owner());
-  const state = (await findSwarmState(project)) ?? (await (await project.state.store()).read());
+  const state = await requireSwarmState(project);
   const [work, commits] = await Promise.all([project.git.work(), project.git.commits()]);
   const settings = requireTrustedSettings(await project.settings());
   const limits = sandboxLimits(settings);

@@ -20,16 +20,14 @@ export async function retryWorkersOfSwarm(
   report: SwarmRunCallbacks,
 ): Promise<RetryWorkersResult> {
   const state = await requireSwarmState(project);
+  // A running owner cannot receive a branch with a retry command.
+  if (request.onto !== undefined) await refuseOwner(project);
   const chosen = findWorkersByArguments(state, workers);
   const own = async (records: typeof chosen): Promise<RetryWorkersResult> => {
     const retry = records.map(({ containerName }) => containerName);
     return { kind: "carried out", state: await ownSwarm(project, { ...request, retry, works: [] }, report) };
   };
-  if (request.onto !== undefined) {
-    // A running owner cannot receive a branch with a retry command.
-    await refuseOwner(project);
-    return own(chosen);
-  }
+  if (request.onto !== undefined) return own(chosen);
   const ended = chosen.filter(({ status }) => status === "failed" || status === "stopped");
   if (ended.length === 0) return { kind: "nothing", state };
   // A running owner would ignore flags that change settings.

@@ -111,6 +111,8 @@ export async function openJournalServer(path: string, deps: JournalServerDeps): 
   }
 
   await once(server.listen(path), "listening");
+  // A connection that cannot be accepted, for example for lack of descriptors, ends no process.
+  server.on("error", () => {});
   await chmod(path, 0o600);
   return {
     get count() {

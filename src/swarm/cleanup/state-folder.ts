@@ -21,7 +21,8 @@ export interface StateFolder {
  * Matches the names of the files that swarm may delete from the user's state folder. Swarm keeps the files
  * with the machine's ID and the user's ID, because projects and sandboxes are bound to these IDs.
  */
-const ours = /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?)$/;
+const ours =
+  /^(?:downloads|bugs|image\.lock|trust\.lock|(?:probes|trust)\.json(?:\.\d+)?|\.trust\.json\.[0-9a-f]+\.tmp)$/;
 const engine = "engine";
 /** Matches the temporary names of folders that swarm is deleting. */
 const removing = /^removing-[0-9a-f]{12}$/;

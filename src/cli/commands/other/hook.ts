@@ -1,10 +1,10 @@
-import { parseHookPayload, readStandardInput } from "../../../claude-code/hook-payload.ts";
 import { judgeAgentCommand } from "../../../claude-code/rules/approve-command.ts";
 import { formatEndLine } from "../../../claude-code/rules/status-texts.ts";
 import type { ContainerRecord } from "../../../contract/swarm-state.ts";
 import { usageError } from "../../../errors/errors.ts";
 import { requireSwarmState } from "../../../state/find-state.ts";
 import { waitForWorkers } from "../../../swarm/wait-for-workers.ts";
+import { parseJsonOrNull } from "../../../text/parse-json-or-null.ts";
 import { workerSlug } from "../../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../../flags/command.ts";
 
@@ -21,7 +21,8 @@ export const hookCommand: CommandHandler = async (context, args, { plugin }) => 
     throw usageError(`swarm hook needs an event: one of ${events.join(", ")}`);
   const program = `${plugin}/bin/swarm`;
   const { output, project, signal } = context;
-  if (!beginsSwarm(readStandardInput() ?? "", program)) return;
+  const input = await output.withInput(textOf);
+  if (!beginsSwarm(input, program)) return;
   using session = sessionSignal();
   const words = { slugs: null, timeoutMs: null, onEnded: () => {} };
   // Throws if the state file belongs to another project.
@@ -43,14 +44,19 @@ function failedWords(record: ContainerRecord): string {
   return `${workerSlug(record).slice(0, 30)}: ${/^[A-Z][A-Z_]{2,39}$/.test(code) ? code : "failed"}`;
 }
 
+interface HookCall {
+  readonly tool_name?: unknown;
+  readonly tool_input?: { readonly command?: unknown } | null;
+}
+
 /**
  * Returns whether a tool call ran `swarm start` or `swarm resume` in the background. A shell command that
  * only quotes this text does not count.
  */
 function beginsSwarm(input: string, program: string): boolean {
-  const payload = parseHookPayload(input);
-  const command = payload?.toolInput["command"];
-  if (payload?.toolName !== "Bash" || typeof command !== "string") return false;
+  const { tool_name: tool, tool_input: call } = (parseJsonOrNull(input) ?? {}) as HookCall;
+  const command = call?.command;
+  if (tool !== "Bash" || typeof command !== "string") return false;
   const [first, verb, ...rest] = command.split(" ");
   const isDetached = rest.includes("-d") || rest.includes("--detach");
   return (
@@ -72,4 +78,17 @@ function sessionSignal(): Disposable & { readonly signal: AbortSignal } {
     if (process.ppid !== parent) controller.abort(new Error("the Claude Code session has ended"));
   }, orphanLookMs);
   return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+const maxBytes = 256 * 1024;
+
+async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of bytes) {
+    length += piece.length;
+    if (length > maxBytes) return "";
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
 }
