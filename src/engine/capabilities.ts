@@ -3,6 +3,7 @@ import type { ConnectedEngine, ContainerEngine, EngineCapabilities } from "./eng
 
 const actions: Readonly<Record<keyof EngineCapabilities, string>> = {
   pause: "pause containers",
+  commit: "create an image from a container",
   subnets: "create networks with a chosen range of addresses",
   namedVolumes: "create volumes with names",
 };
@@ -26,6 +27,10 @@ export function withinCapabilities(engine: ContainerEngine): ContainerEngine {
         async pause(id, ending) {
           requireCapability(engine, "pause");
           return containers.pause(id, ending);
+        },
+        async commit(id, image, ending) {
+          requireCapability(engine, "commit");
+          return containers.commit(id, image, ending);
         },
       },
       networks: {

@@ -145,6 +145,8 @@ export interface EngineCapabilities {
   readonly pause: boolean;
   /** Whether networks can have a chosen range of IP addresses. */
   readonly subnets: boolean;
+  /** Whether the engine can create an image from a container. */
+  readonly commit: boolean;
   /** Whether volumes have names, so that they outlive a container. */
   readonly namedVolumes: boolean;
 }

@@ -31,7 +31,7 @@ export function dockerEngine(endpoint: string, deps: DockerEngineDeps): Containe
 
   return {
     endpoint,
-    capabilities: { pause: true, subnets: true, namedVolumes: true },
+    capabilities: { pause: true, commit: true, subnets: true, namedVolumes: true },
 
     async info(signal) {
       const ping = await call(endpoint, { path: "/_ping", signal, timeoutMs: 3_000 });

@@ -39,7 +39,7 @@ export function fakeEngine({
   answers = true,
   id = "fake",
   runtimes = ["runc"],
-  capabilities = { pause: true, subnets: true, namedVolumes: true },
+  capabilities = { pause: true, commit: true, subnets: true, namedVolumes: true },
 }: {
   capabilities?: EngineCapabilities;
   answers?: boolean;

@@ -6,7 +6,7 @@ import { pauseWorkerForRateLimit } from "../../../src/swarm/worker/pause-worker.
 import { fakeEngine } from "../../fakes/engine/fake-engine.ts";
 import { recordWith } from "../../fakes/state/records.ts";
 
-const none: EngineCapabilities = { pause: false, subnets: false, namedVolumes: false };
+const none: EngineCapabilities = { pause: false, commit: false, subnets: false, namedVolumes: false };
 
 /** The engine as commands get it. */
 async function engineWith(capabilities?: EngineCapabilities): Promise<ContainerEngine> {
@@ -26,6 +26,11 @@ type Action = (engine: ConnectedEngine) => Promise<unknown>;
 
 const actions: readonly [name: keyof EngineCapabilities, said: string, action: Action][] = [
   ["pause", "cannot pause containers", ({ containers }) => containers.pause("one")],
+  [
+    "commit",
+    "cannot create an image from a container",
+    ({ containers }) => containers.commit("one", { tag: "one:1", labels: {} }),
+  ],
   [
     "subnets",
     "cannot create networks with a chosen range of addresses",

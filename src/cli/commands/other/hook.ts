@@ -4,7 +4,6 @@ import type { ContainerRecord } from "../../../contract/swarm-state.ts";
 import { usageError } from "../../../errors/errors.ts";
 import { requireSwarmState } from "../../../state/find-state.ts";
 import { waitForWorkers } from "../../../swarm/wait-for-workers.ts";
-import { parseJsonOrNull } from "../../../text/parse-json-or-null.ts";
 import { workerSlug } from "../../../text/slugs.ts";
 import { argumentAt, type CommandHandler } from "../../flags/command.ts";
 
@@ -44,27 +43,26 @@ function failedWords(record: ContainerRecord): string {
   return `${workerSlug(record).slice(0, 30)}: ${/^[A-Z][A-Z_]{2,39}$/.test(code) ? code : "failed"}`;
 }
 
-interface HookCall {
-  readonly tool_name?: unknown;
-  readonly tool_input?: { readonly command?: unknown } | null;
-}
-
 /**
  * Returns whether a tool call ran `swarm start` or `swarm resume` in the background. A shell command that
  * only quotes this text does not count.
  */
 function beginsSwarm(input: string, program: string): boolean {
-  const { tool_name: tool, tool_input: call } = (parseJsonOrNull(input) ?? {}) as HookCall;
-  const command = call?.command;
-  if (tool !== "Bash" || typeof command !== "string") return false;
-  const [first, verb, ...rest] = command.split(" ");
-  const isDetached = rest.includes("-d") || rest.includes("--detach");
-  return (
-    first === program &&
-    (verb === "start" || verb === "resume") &&
-    isDetached &&
-    judgeAgentCommand(command, [program]).kind === "allow"
-  );
+  try {
+    const { tool_name: tool, tool_input: call } = JSON.parse(input);
+    const command: unknown = call?.command;
+    if (tool !== "Bash" || typeof command !== "string") return false;
+    const [first, verb, ...rest] = command.split(" ");
+    const isDetached = rest.includes("-d") || rest.includes("--detach");
+    return (
+      first === program &&
+      (verb === "start" || verb === "resume") &&
+      isDetached &&
+      judgeAgentCommand(command, [program]).kind === "allow"
+    );
+  } catch {
+    return false;
+  }
 }
 
 /**
