@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SwarmState } from "../../../src/contract/swarm-state.ts";
 import { SwarmError } from "../../../src/errors/errors.ts";
@@ -121,10 +121,11 @@ describe("the owner of a swarm", () => {
 
     one.complete();
     await eventually(
-      "the end of the first worker",
-      async () => swarm.told.some(({ event, worker }) => event === "ended" && worker === "one") || null,
+      "the removal of the first worker",
+      async () => swarm.told.some(({ event, worker }) => event === "removed" && worker === "one") || null,
     );
-    await setTimeout(20);
+    // Its supervision ends in the promises that follow.
+    await setImmediate();
     isEnded.resolve();
 
     (
